@@ -1,0 +1,175 @@
+"""`selections`: many selection queries over one stream, dense lineage (CACQ figure 6; workload of section 3.2.8).
+
+*Masks out*: what each query wants is known and kept as bits; the engine has been pushed everything and polled nothing.
+*Rows out*: every query has got S.index of its tuples; the engine is polled once a query, after the last push.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+import cacq
+from bench.baselines.dense_kernel import DenseKernel
+from bench.baselines.numpy_masks import NumpyMasks
+from bench.measure import Checksum, Contender, Params, Row, agreed_checksum, interleaved, row
+from bench.workload import BATCH, FIELDS, Workload, selections, sql
+
+NAME = "selections"
+QUICK, FULL = (1, 10, 100, 1_000), (1, 10, 100, 1_000, 10_000)
+RATIOS = (
+    ("masks: engine", "masks: bare kernel"),
+    ("masks: engine", "masks: numpy"),
+    ("rows: engine", "rows: numpy"),
+)
+TARGETS = {
+    ("masks: engine / masks: bare kernel", 1_000): 0.5,
+    ("masks: engine / masks: numpy", 1_000): 1.0,
+    ("rows: engine / rows: numpy", 1_000): 1.3,
+    ("masks: engine / masks: bare kernel", 10_000): 0.5,
+    ("masks: engine / masks: numpy", 10_000): 4.5,
+    ("rows: engine / rows: numpy", 10_000): 2.5,
+}
+"""The least ratio to reach, by (case, number of queries)."""
+
+
+class MasksOfNumpy:
+    """A bool mask for each query and batch, overwritten by the next batch."""
+
+    case = "masks: numpy"
+
+    def __init__(self, workload: Workload) -> None:
+        self.numpy = NumpyMasks(workload)
+
+    def run(self) -> None:
+        for _ in self.numpy.masks():
+            pass
+
+    def settle(self) -> None:
+        pass
+
+    def checksum(self) -> str:
+        total = Checksum(self.numpy.workload.tuples)
+        for k, masks in self.numpy.masks():
+            for q, mask in enumerate(masks):
+                total.add(q, k * BATCH + np.flatnonzero(mask))
+        return str(total)
+
+
+class RowsOfNumpy(MasksOfNumpy):
+    """The position in the stream (which is S.index) of each query's tuples, batch by batch."""
+
+    case = "rows: numpy"
+
+    def run(self) -> None:
+        for _ in self.numpy.rows():
+            pass
+
+    def checksum(self) -> str:
+        total = Checksum(self.numpy.workload.tuples)
+        for q, rows in self.numpy.rows():
+            total.add(q, rows)
+        return str(total)
+
+
+class MasksOfKernel:
+    """A bitmap for each query and batch, overwritten by the next batch."""
+
+    case = "masks: bare kernel"
+
+    def __init__(self, workload: Workload) -> None:
+        self.kernel = DenseKernel(workload)
+
+    def run(self) -> None:
+        for _ in self.kernel.masks():
+            pass
+
+    def settle(self) -> None:
+        pass
+
+    def checksum(self) -> str:
+        workload = self.kernel.workload
+        total = Checksum(workload.tuples)
+        for k, bitmaps in self.kernel.masks():
+            for q in range(len(workload.queries)):
+                bits = np.unpackbits(bitmaps[q].view(np.uint8), bitorder="little")
+                total.add(q, k * BATCH + np.flatnonzero(bits))
+        return str(total)
+
+
+class MasksOfEngine:
+    """The engine with its results kept and not polled; they are polled between the runs."""
+
+    case = "masks: engine"
+
+    def __init__(self, workload: Workload) -> None:
+        self.workload = workload
+        self.engine = cacq.Engine()
+        self.engine.create_stream("S", dict.fromkeys(("index", *FIELDS), "int64"))
+        self.queries = self.engine.register_many([sql(query) for query in workload.queries])
+        self.batches = [
+            {"index": workload.index(k)} | dict(zip(FIELDS, columns, strict=True))
+            for k, columns in enumerate(workload.batches)
+        ]
+
+    def push(self) -> None:
+        for batch in self.batches:
+            self.engine.push("S", batch)
+
+    def run(self) -> None:
+        self.push()
+
+    def settle(self) -> None:
+        for query in self.queries:
+            query.poll()
+
+    def checksum(self) -> str:
+        self.push()
+        total = Checksum(self.workload.tuples)
+        for q, query in enumerate(self.queries):
+            rows = query.poll().columns["index"]
+            if not (np.diff(rows) > 0).all():
+                raise SystemExit(f"results of query {q} are not in the order of their tuples")
+            total.add(q, rows)
+        return str(total)
+
+
+class RowsOfEngine(MasksOfEngine):
+    """The engine with every query polled to its rows."""
+
+    case = "rows: engine"
+
+    def run(self) -> None:
+        self.push()
+        for query in self.queries:
+            len(query.poll().columns["index"])
+
+    def settle(self) -> None:
+        pass
+
+
+def contenders(workload: Workload) -> list[Contender]:
+    """Both sides of every ratio; the baseline whose checksum the others must have comes first."""
+    return [kind(workload) for kind in (MasksOfNumpy, MasksOfKernel, MasksOfEngine, RowsOfNumpy, RowsOfEngine)]
+
+
+def measure(quick: bool) -> Iterator[Row]:
+    """All figures, size by size: the throughput of each contender, then the ratios, paired run by run."""
+    for queries in QUICK if quick else FULL:
+        workload = selections(queries, batches=200 if queries <= 100 else 50)
+        params: Params = {"queries": queries, "tuples": workload.tuples, "batch": BATCH, "seed": workload.seed}
+        rivals = contenders(workload)
+        checksum = agreed_checksum(rivals)
+        seconds = interleaved(rivals)
+        for case, times in seconds.items():
+            rates = [workload.tuples / elapsed for elapsed in times]
+            yield row(NAME, case, params, "throughput", "tuples/s", rates, checksum)
+        for mine, theirs in RATIOS:
+            pairs = zip(seconds[theirs], seconds[mine], strict=True)
+            yield row(NAME, f"{mine} / {theirs}", params, "ratio", "x", [b / a for b, a in pairs], checksum)
+
+
+def target(figure: Row) -> float | None:
+    """The least value this figure should have, where there is one."""
+    return TARGETS.get((figure.case, int(figure.params["queries"])))

@@ -1,0 +1,16 @@
+"""cacq: very many standing queries over live streams, sharing their work through one adaptive eddy."""
+
+from cacq.data.types import NEVER
+from cacq.deliver.deltas import Deltas
+from cacq.engine import Engine
+from cacq.errors import (
+    CacqError, CatalogError, DataError, FunctionError, OptionError, ResultsLost, SqlError,
+)  # fmt: skip
+from cacq.handle import Query
+from cacq.stream import Pushed
+
+__version__ = "0.1.0"
+__all__ = [
+    "NEVER", "CacqError", "CatalogError", "DataError", "Deltas", "Engine", "FunctionError", "OptionError", "Pushed",
+    "Query", "ResultsLost", "SqlError",
+]  # fmt: skip

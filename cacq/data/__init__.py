@@ -1,0 +1,1 @@
+"""What moves through the engine: typed columns, schemas, batches and their lineage."""

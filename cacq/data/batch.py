@@ -1,0 +1,68 @@
+"""What the eddy routes: tuples of one source with their lineage."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cacq.data.arrays import Bools, Ints, Words
+from cacq.data.column import Column
+from cacq.data.lineage import Layout
+from cacq.data.record import Record
+from cacq.errors import FunctionError
+
+
+@dataclass(frozen=True, eq=False)
+class Failure:
+    """A user function raised on a row of the record. Until delivery settles it, the predicate counts as true there."""
+
+    row: int
+    slots: Words
+    error: FunctionError
+
+
+class Batch:
+    """Some rows of a record, ascending. All of them have visited the same operators, the bits of `done`.
+
+    `lineage` has a row for each tuple and `layout.width` words. `wanted` are the queries that are still live for some
+    tuple and not complete. `failures` is one list for all batches of a record.
+    """
+
+    def __init__(
+        self, record: Record, rows: Ints, lineage: Words, layout: Layout, failures: list[Failure], done: int = 0
+    ) -> None:
+        self.record = record
+        self.rows = rows
+        self.lineage = lineage
+        self.layout = layout
+        self.done = done
+        self.wanted: Words = lineage[0, : layout.live_words]
+        self.failures = failures
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def live(self) -> Words:
+        """Which queries still want each tuple."""
+        return self.lineage[:, : self.layout.live_words]
+
+    def column(self, name: str) -> Column:
+        """A column of the source, restricted to these rows."""
+        whole = self.record.column(name)
+        first, last = int(self.rows[0]), int(self.rows[-1])
+        if last - first + 1 == len(self.rows):
+            return whole.slice(first, last + 1)
+        return whole.take(self.rows)
+
+    def keep(self, chosen: Bools) -> Batch:
+        """The chosen tuples as a batch of their own."""
+        return Batch(self.record, self.rows[chosen], self.lineage[chosen], self.layout, self.failures, self.done)
+
+
+def begin(record: Record, start: int, stop: int, enabled: Words, layout: Layout, failures: list[Failure]) -> Batch:
+    """Rows `[start, stop)` of a record, wanted by every enabled query and seen by no operator."""
+    lineage = np.zeros((stop - start, layout.width), np.uint64)
+    lineage[:, : layout.live_words] = enabled
+    return Batch(record, np.arange(start, stop), lineage, layout, failures)

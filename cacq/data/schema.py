@@ -1,0 +1,38 @@
+"""The shape of a stream: its columns in order, and which of them is event time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from cacq.data.types import Type
+from cacq.errors import OptionError
+
+
+@dataclass(frozen=True)
+class Schema:
+    """Columns by name, in order. `timestamp` names the event-time column; without one rows are stamped on arrival."""
+
+    columns: Mapping[str, Type]
+    timestamp: str | None = None
+
+    @staticmethod
+    def of(columns: Mapping[str, str], timestamp: str | None = None) -> Schema:
+        """The schema that `create_stream` was given as text, or an OptionError that names what is wrong."""
+        if not columns:
+            raise OptionError("a stream needs at least one column", 'give a schema such as {"a": "int64"}')
+        types: dict[str, Type] = {}
+        for name, text in columns.items():
+            if not isinstance(name, str) or not name:
+                raise OptionError(f"a column's name must be a non-empty string, not {name!r}")
+            try:
+                types[name] = Type(text)
+            except ValueError:
+                allowed = " ".join(t.value for t in Type)
+                raise OptionError(f"column {name!r} has the unknown type {text!r}", f"types are: {allowed}") from None
+        if timestamp is not None and types.get(timestamp) is not Type.TIMESTAMP:
+            raise OptionError(
+                f"timestamp={timestamp!r} is not a column of type timestamp",
+                "name a column of the schema whose type is 'timestamp', or leave it out to stamp rows on arrival",
+            )
+        return Schema(types, timestamp)

@@ -1,0 +1,80 @@
+"""EXPLAIN and statistics: what the tables hold, as plain dicts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cacq.eddy.tickets import Ledger
+from cacq.query import ast
+from cacq.query.normalize import Conjunction
+from cacq.query.render import render
+from cacq.query.show import show_term
+from cacq.stream import Stream
+
+if TYPE_CHECKING:
+    from cacq.handle import Query
+
+
+def explain_query(query: Query) -> dict[str, Any]:
+    """How a registered query is evaluated."""
+    answer = explain_select(query.sql, query.select, query.stream, query.disjuncts)
+    active = query.state == "active"
+    return {
+        "id": query.id,
+        "name": query.name,
+        "state": query.state,
+        **answer,
+        "slots": list(query.standing.slots) if active else [],
+        "queries_with_this_predicate": query.standing.holders if active else 0,
+    }
+
+
+def explain_select(sql: str, select: ast.Select, stream: Stream, disjuncts: tuple[Conjunction, ...]) -> dict[str, Any]:
+    """How a query would be evaluated: its terms in normal form and the operators that they share."""
+    return {
+        "sql": sql,
+        "source": select.source,
+        "schema": {output.name: output.expression.type.value for output in select.outputs},
+        "predicate": None if select.predicate is None else render(select.predicate),
+        "pattern": "MON",
+        "lineage": "dense",
+        "state_bytes": 0,
+        "disjuncts": [[_clause(clause, stream) for clause in conjunction] for conjunction in disjuncts],
+        "never": not disjuncts,
+    }
+
+
+def _clause(clause: tuple[Any, ...], stream: Stream) -> list[dict[str, Any]]:
+    """The terms of a clause, any of which makes it true."""
+    rows = []
+    for term in clause:
+        operator = stream.tables.operator_of(term)
+        rows.append(
+            {
+                "term": show_term(term),
+                "kind": stream.tables.kind_of(term),
+                "operator": None if operator is None else operator.name,
+                "predicates_in_operator": 0 if operator is None else operator.predicates,
+            }
+        )
+    return rows
+
+
+def operator_rows(stream: Stream, ledger: Ledger) -> list[dict[str, Any]]:
+    """The counters of a stream's operators. An operator works off its batch at once, so nothing queues."""
+    return [
+        {
+            "name": operator.name,
+            "kind": operator.kind,
+            "source": stream.name,
+            "predicates": operator.predicates,
+            "tuples_in": operator.counters.tuples_in,
+            "tuples_out": operator.counters.tuples_out,
+            "visits": operator.counters.visits,
+            "tickets": ledger.account(operator).tickets,
+            "seconds": operator.counters.nanoseconds / 1e9,
+            "queue": 0,
+            "terms_skipped": operator.counters.spared,
+        }
+        for operator in stream.tables.operators.values()
+    ]

@@ -1,0 +1,296 @@
+"""A predicate in the form that operators take: conjunctions of clauses of terms, each term at home in one operator.
+
+NOT is pushed down to the leaves. What remains is monotone, so a leaf that is unknown counts as false. Then, in this
+order (DESIGN 5): conjunctive normal form if it needs at most 16 clauses of more than one term; else at most 64
+disjuncts, which get a slot each; else the conjuncts that are too wide stay whole, as residual predicates behind
+what they imply for single keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from cacq.data.types import Type
+from cacq.query import value_sets
+from cacq.query.ast import (
+    And, Call, Column, Compare, Constant, Expression, In, IsNull, Like, Not, Or, Parameter, children,
+)  # fmt: skip
+from cacq.query.like_patterns import exact, prefix
+from cacq.query.rewrite import rebuild
+from cacq.query.value_sets import NOT_NULL, ONLY_NULL, ValueSet
+
+MAX_CLAUSES = 16
+MAX_DISJUNCTS = 64
+MAX_PRODUCT = 256
+"""Clauses that may arise on the way to a normal form before it counts as too wide."""
+
+NEGATED = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+
+
+@dataclass(frozen=True)
+class Indexed:
+    """True where `key` lies in `values`. The key holds no constants, so one grouped filter serves all queries on it."""
+
+    key: Expression
+    values: ValueSet
+
+
+@dataclass(frozen=True)
+class Residual:
+    """True where `shape` is, with its parameters set to `constants`. Predicates of one shape share an operator."""
+
+    shape: Expression
+    constants: tuple[Constant, ...]
+
+
+Term = Indexed | Residual
+Clause = tuple[Term, ...]
+"""A disjunction with at most one Indexed term for each key."""
+Conjunction = tuple[Clause, ...]
+
+
+@dataclass(frozen=True)
+class _All:
+    parts: tuple[_Node, ...]
+
+
+@dataclass(frozen=True)
+class _Any:
+    parts: tuple[_Node, ...]
+
+
+_Node = Indexed | Residual | _All | _Any
+_TRUE, _FALSE = _All(()), _Any(())
+_Combine = Callable[[Sequence[ValueSet]], ValueSet]
+_Drop = Callable[[ValueSet], bool]
+
+
+class _TooWide(Exception):
+    """A normal form would exceed its limit."""
+
+
+def normalize(predicate: Expression | None) -> tuple[Conjunction, ...]:
+    """The disjuncts of a folded predicate: one as a rule; none where no row can satisfy it."""
+    if predicate is None:
+        return ((),)
+    parts = predicate.parts if isinstance(predicate, And) else (predicate,)
+    nodes = [_monotone(part, False) for part in parts]
+    clauses: list[Clause] = []
+    wide: list[int] = []
+    for i, node in enumerate(nodes):
+        try:
+            found = _clauses(node)
+        except _TooWide:
+            wide.append(i)
+            continue
+        if _slots_needed(clauses) + _slots_needed(found) > MAX_CLAUSES:
+            wide.append(i)
+        else:
+            clauses += found
+    if wide:
+        try:
+            conjunctions = [_conjunction([(term,) for term in d]) for d in _disjuncts(_All(tuple(nodes)))]
+            return tuple(conjunction for conjunction in conjunctions if conjunction is not None)
+        except _TooWide:
+            for i in wide:
+                clauses += [(term,) for term in (_whole(parts[i]), *_necessary(nodes[i]))]
+    conjunction = _conjunction(clauses)
+    return () if conjunction is None else (conjunction,)
+
+
+def _slots_needed(clauses: Iterable[Clause]) -> int:
+    return sum(len(clause) > 1 for clause in clauses)
+
+
+def _monotone(expression: Expression, negated: bool) -> _Node:
+    """The same predicate over All, Any and terms, true exactly where it (or its negation) is true."""
+    match expression:
+        case Not(operand):
+            return _monotone(operand, not negated)
+        case And(parts) | Or(parts):
+            nodes = tuple(_monotone(part, negated) for part in parts)
+            return _All(nodes) if isinstance(expression, And) != negated else _Any(nodes)
+        case Constant(value):
+            return _TRUE if value is not None and value != negated else _FALSE
+        case Compare(operator, left, Constant(value)):
+            if value is None:
+                return _FALSE
+            if _indexable(left):
+                operator = NEGATED[operator] if negated else operator
+                return Indexed(left, value_sets.of_comparison(operator, value, left.type))
+        case In(operand, values):
+            return _membership(operand, values, negated)
+        case IsNull(operand) if _indexable(operand):
+            return Indexed(operand, NOT_NULL if negated else ONLY_NULL)
+        case Like(operand, Constant(pattern), escape) if isinstance(pattern, str) and _indexable(operand):
+            matched = _like_range(pattern, escape)
+            if matched is not None:
+                return Indexed(operand, value_sets.complement(matched) if negated else matched)
+        case _:
+            pass
+    return _leaf(expression, negated)
+
+
+def _membership(operand: Expression, values: Sequence[Constant], negated: bool) -> _Node:
+    known = [constant.value for constant in values if constant.value is not None]
+    if negated and len(known) < len(values):
+        return _FALSE
+    if not _indexable(operand):
+        return _leaf(In(operand, tuple(values)), negated)
+    members = value_sets.of_members(known, operand.type)
+    return Indexed(operand, value_sets.complement(members) if negated else members)
+
+
+def _like_range(pattern: str, escape: str) -> ValueSet | None:
+    """The strings that a pattern without inner wildcards matches."""
+    text = exact(pattern, escape)
+    if text is not None:
+        return value_sets.of_comparison("=", text, Type.STRING)
+    start = prefix(pattern, escape)
+    return None if start is None else value_sets.of_prefix(start)
+
+
+def _leaf(expression: Expression, negated: bool) -> Term:
+    """A boolean expression that is taken as it is."""
+    if _indexable(expression):
+        return Indexed(expression, value_sets.of_comparison("=", not negated, Type.BOOL))
+    return _lift(Not(expression) if negated else expression)
+
+
+def _whole(expression: Expression) -> Term:
+    return _leaf(expression, False)
+
+
+def _indexable(expression: Expression) -> bool:
+    """Whether it holds a column or call and no constant, so that it can be the key of a grouped filter."""
+    if isinstance(expression, Column):
+        return True
+    if isinstance(expression, Constant | Parameter | In):
+        return False
+    operands = children(expression)
+    return all(_indexable(operand) for operand in operands) and (bool(operands) or isinstance(expression, Call))
+
+
+def _lift(expression: Expression) -> Residual:
+    """The shape of a predicate and the constants taken out of it. NULLs, IN lists and huge integers stay inside."""
+    constants: list[Constant] = []
+
+    def lift(node: Expression) -> Expression:
+        if isinstance(node, In):
+            return replace(node, operand=lift(node.operand))
+        if not isinstance(node, Constant):
+            return rebuild(node, lift)
+        if node.value is None or (isinstance(node.value, int) and not -(2**63) <= node.value < 2**63):
+            return node
+        constants.append(node)
+        return Parameter(len(constants) - 1, node.type)
+
+    return Residual(lift(expression), tuple(constants))
+
+
+def _clauses(node: _Node) -> list[Clause]:
+    """Conjunctive normal form. Tautologies are gone; an empty clause means that nothing satisfies the node."""
+    if isinstance(node, _All):
+        found = [clause for part in node.parts for clause in _clauses(part)]
+        if len(found) > MAX_PRODUCT:
+            raise _TooWide
+        return found
+    if not isinstance(node, _Any):
+        return _clause([node])
+    terms = [part for part in node.parts if isinstance(part, Indexed | Residual)]
+    product: list[list[Term]] = [list(_merged(terms))]
+    for part in node.parts:
+        if isinstance(part, _All | _Any):
+            factors = _clauses(part)
+            if len(product) * len(factors) > MAX_PRODUCT:
+                raise _TooWide
+            product = [[*left, *right] for left in product for right in factors]
+    return list(dict.fromkeys(clause for terms in product for clause in _clause(terms)))
+
+
+def _clause(terms: Sequence[Term]) -> list[Clause]:
+    """The clause of these terms as a list of one, or of none where it is always true."""
+    merged = _merged(terms)
+    return [] if any(isinstance(term, Indexed) and term.values.everything for term in merged) else [merged]
+
+
+def _merged(terms: Sequence[Term]) -> Clause:
+    """The same disjunction with one term for each key, in order of first appearance, and nothing that is never true."""
+    if len(terms) == 1 and not (isinstance(terms[0], Indexed) and terms[0].values.nothing):
+        return (terms[0],)
+    return _by_key(terms, value_sets.union, lambda values: values.nothing)
+
+
+def _by_key(terms: Sequence[Term], combine: _Combine, drop: _Drop) -> tuple[Term, ...]:
+    sets: dict[Expression, list[ValueSet]] = {}
+    residuals: dict[Residual, None] = {}
+    for term in terms:
+        if isinstance(term, Indexed):
+            sets.setdefault(term.key, []).append(term.values)
+        else:
+            residuals[term] = None
+    indexed = [Indexed(key, combine(values)) for key, values in sets.items()]
+    return (*(term for term in indexed if not drop(term.values)), *residuals)
+
+
+def _conjunction(clauses: Sequence[Clause]) -> Conjunction | None:
+    """The clauses with one unit clause for each key and none twice; None where nothing can satisfy them."""
+    if any(not clause for clause in clauses):
+        return None
+    units = [clause[0] for clause in clauses if len(clause) == 1]
+    merged = _by_key(units, value_sets.intersection, lambda values: values.everything)
+    if any(isinstance(term, Indexed) and term.values.nothing for term in merged):
+        return None
+    return (*((term,) for term in merged), *dict.fromkeys(clause for clause in clauses if len(clause) > 1))
+
+
+def _disjuncts(node: _Node) -> list[tuple[Term, ...]]:
+    """Disjunctive normal form: the terms of each disjunct."""
+    if isinstance(node, _Any):
+        found = [terms for part in node.parts for terms in _disjuncts(part)]
+    elif isinstance(node, _All):
+        found = [()]
+        for part in node.parts:
+            factors = _disjuncts(part)
+            if len(found) * len(factors) > MAX_PRODUCT:
+                raise _TooWide
+            found = [_conjoined((*left, *right)) for left in found for right in factors]
+            found = [terms for terms in dict.fromkeys(found) if not _impossible(terms)]
+    else:
+        found = [(node,)]
+    if len(found) > MAX_DISJUNCTS:
+        raise _TooWide
+    return found
+
+
+def _conjoined(terms: Sequence[Term]) -> tuple[Term, ...]:
+    return _by_key(terms, value_sets.intersection, lambda values: values.everything)
+
+
+def _impossible(terms: Iterable[Term]) -> bool:
+    return any(isinstance(term, Indexed) and term.values.nothing for term in terms)
+
+
+def _necessary(node: _Node) -> list[Term]:
+    """What the node implies for single keys: rows outside of these sets cannot satisfy it."""
+    covers = ((key, _cover(node, key)) for key in dict.fromkeys(_keys(node)))
+    return [Indexed(key, values) for key, values in covers if not values.everything]
+
+
+def _keys(node: _Node) -> Iterable[Expression]:
+    if isinstance(node, Indexed):
+        yield node.key
+    elif isinstance(node, _All | _Any):
+        for part in node.parts:
+            yield from _keys(part)
+
+
+def _cover(node: _Node, key: Expression) -> ValueSet:
+    """The values of a key for which the node may be true."""
+    if isinstance(node, Indexed) and node.key == key:
+        return node.values
+    if isinstance(node, _All | _Any) and node.parts:
+        covers = [_cover(part, key) for part in node.parts]
+        return value_sets.intersection(covers) if isinstance(node, _All) else value_sets.union(covers)
+    return value_sets.NOTHING if node == _FALSE else value_sets.EVERYTHING

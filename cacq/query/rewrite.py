@@ -1,0 +1,30 @@
+"""Rebuilding expressions: the one place that knows how to put new operands into each kind of node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from cacq.query.ast import (
+    Absolute, And, Arithmetic, Call, Compare, Concat, Expression, In, IsNull, Like, Negate, Not, Or,
+)  # fmt: skip
+
+
+def rebuild(node: Expression, change: Callable[[Expression], Expression]) -> Expression:
+    """The node with every direct operand replaced by what `change` makes of it; leaves stay as they are.
+
+    The constants of an IN list are no operands in this sense: there may be 100,000 of them.
+    """
+    match node:
+        case Arithmetic() | Compare() | Concat():
+            return replace(node, left=change(node.left), right=change(node.right))
+        case Negate() | Absolute() | IsNull() | Not() | In():
+            return replace(node, operand=change(node.operand))
+        case Like():
+            return replace(node, operand=change(node.operand), pattern=change(node.pattern))
+        case Call():
+            return replace(node, arguments=tuple(change(argument) for argument in node.arguments))
+        case And() | Or():
+            return replace(node, parts=tuple(change(part) for part in node.parts))
+        case _:
+            return node

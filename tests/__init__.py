@@ -1,0 +1,1 @@
+"""Everything that checks cacq; `tests.oracle` shares no code with it."""
