@@ -4,7 +4,13 @@ from cacq.data.types import NEVER
 from cacq.deliver.deltas import Deltas
 from cacq.engine import Engine
 from cacq.errors import (
-    CacqError, CatalogError, DataError, FunctionError, OptionError, ResultsLost, SqlError,
+    CacqError,
+    CatalogError,
+    DataError,
+    FunctionError,
+    OptionError,
+    ResultsLost,
+    SqlError,
 )  # fmt: skip
 from cacq.handle import Query
 from cacq.stream import Pushed

@@ -112,7 +112,7 @@ EXAMPLES = ("heat_F1-R05", "boss_of_employee_7", "blind_F2-R11", "climate_floor_
 
 VISITORS = (
     f"{SHOWN} light WHERE location = 'F2-R11' AND value > 300",
-    f"{SHOWN} sound WHERE location LIKE 'F4-%' AND value BETWEEN 40 AND 45",
+    f"{SHOWN} sound WHERE location LIKE 'F4-%' AND value > 60",
     f"{SHOWN} temperature WHERE value > 24 OR value IS NULL",
 )
 

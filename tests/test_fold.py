@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from cacq.data.types import Type
+from cacq.data.types import INT64_MAX, Type
 from cacq.filters.evaluate import Frame, evaluate, fold
 from cacq.query import ast
+from cacq.query.bind_expressions import MAX_DEPTH
 from tests.values import TYPES, Row, column_of, frame_of, python_values, random_expression, random_rows, same
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -102,3 +103,11 @@ def test_a_list_of_a_hundred_thousand_values_is_left_alone() -> None:
     node = ast.In(X, tuple(map(number, range(100_000))))
     assert fold(node) is node
     assert "_members" not in vars(node)
+
+
+def test_expressions_as_deep_as_the_language_allows_fold_and_evaluate() -> None:
+    node: ast.Expression = X
+    for _ in range(MAX_DEPTH):
+        node = ast.Arithmetic("+", node, ast.Negate(number(-1), Type.INT64), Type.INT64)
+    column = column_of([1, INT64_MAX], Type.INT64)
+    assert python_values(evaluate(fold(node), Frame(2, lambda _: column))) == [1 + MAX_DEPTH, None]

@@ -1,6 +1,6 @@
 """Golden cases: `tests/golden/*.cq`, one topic a file, read from top to bottom.
 
-A line that starts in the first column is an instruction; the indented lines below it are its text. `#` starts a comment.
+A line that starts in the first column is an instruction, and the indented lines below it its text. `#` is a comment.
 
     stream S a:int64 s:string ts:timestamp timestamp=ts lateness=2.5
     query hot                      registers the SQL below under that name

@@ -12,7 +12,7 @@ import pytest
 from cacq.data.arrays import NO_NULLS
 from cacq.data.column import Column
 from cacq.data.types import INT64_MAX, INT64_MIN, Type
-from cacq.kernels import answers, bit_tables, intervals, lineages, pairs
+from cacq.kernels import answers, bit_tables, intervals, lineages, pairs, texts
 from cacq.query.value_sets import float_key
 
 SEEDS = range(20)
@@ -55,10 +55,10 @@ def test_intervals_of_text_follow_code_points(seed: int) -> None:
     domain = ["", "a", "ab", "b", "é", "éa", "z", "\U0010ffff", "日本", "a\0"]
     cuts = sorted(rng.sample(domain, rng.randint(0, len(domain))))
     values = rng.choices(domain, k=40)
-    texts = Column(Type.STRING, pa.array(values, rng.choice([pa.string(), pa.large_string()])))
+    strings = Column(Type.STRING, pa.array(values, rng.choice([pa.string(), pa.large_string()])))
     out = np.empty(40, np.int32)
     cut_offsets, cut_data = Column(Type.STRING, pa.array(cuts, pa.large_string())).text()
-    intervals.of_text(*texts.text(), NO_NULLS, cut_offsets, cut_data, out)
+    texts.intervals_of_texts(*strings.text(), NO_NULLS, cut_offsets, cut_data, out)
     assert out.tolist() == [sum(cut <= value for cut in cuts) for value in values]
 
 

@@ -9,6 +9,7 @@ Words = npt.NDArray[np.uint64]
 Ints = npt.NDArray[np.int64]
 Int32s = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]
+Signs = npt.NDArray[np.int8]
 Octets = npt.NDArray[np.uint8]
 Bools = npt.NDArray[np.bool_]
 

@@ -27,6 +27,7 @@ class Layout:
 
     @property
     def width(self) -> int:
+        """Words of a tuple."""
         return self.live_words + len(self.guards)
 
 

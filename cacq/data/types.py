@@ -33,6 +33,7 @@ class Type(Enum):
 
     @property
     def numeric(self) -> bool:
+        """Whether it takes part in arithmetic with the other numeric type."""
         return self in (Type.INT64, Type.FLOAT64)
 
 

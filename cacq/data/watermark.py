@@ -38,7 +38,10 @@ class ArrivalStamp:
         self._last: int | None = None
 
     def stamp(self, rows: int) -> Ints:
-        """The same time for every row of one record; the clock is read once."""
+        """The same time for every row of one record; the clock is read once. A record without rows leaves no trace."""
         now = int(self._clock())
-        self._last = now if self._last is None else max(self._last, now)
-        return np.full(rows, self._last, np.int64)
+        if self._last is not None:
+            now = max(self._last, now)
+        if rows:
+            self._last = now
+        return np.full(rows, now, np.int64)

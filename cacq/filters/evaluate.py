@@ -25,8 +25,9 @@ from cacq.errors import FunctionError
 from cacq.filters.functions import UserFunction
 from cacq.filters.members import Members, members_of
 from cacq.kernels import arithmetic
-from cacq.kernels.compare import compare_floats, compare_integers_with_floats, compare_texts, find_texts
+from cacq.kernels.compare import compare_floats, compare_integers_with_floats
 from cacq.kernels.like import like
+from cacq.kernels.texts import compare_texts, find_texts
 from cacq.query import ast
 
 _INTEGER_OPERATORS = {

@@ -22,7 +22,7 @@ from cacq.data.types import Type
 from cacq.filters.evaluate import Frame, evaluate
 from cacq.filters.functions import UserFunction
 from cacq.filters.operator import ALONE, Operator, Target, ValueErrors
-from cacq.kernels import bit_tables, intervals, lineages, pairs
+from cacq.kernels import bit_tables, intervals, lineages, pairs, texts
 from cacq.query import ast
 from cacq.query.value_sets import ValueSet
 
@@ -117,7 +117,7 @@ class GroupedFilter(Operator):
         if column.type is Type.STRING:
             offsets, data = column.text()
             cut_offsets, cut_data = self._cuts
-            intervals.of_text(offsets, data, valid, cut_offsets, cut_data, out)
+            texts.intervals_of_texts(offsets, data, valid, cut_offsets, cut_data, out)
             return out
         values = column.values
         if column.type is Type.FLOAT64:
@@ -151,10 +151,10 @@ def _cut(sets: list[ValueSet], type: Type) -> tuple[Any, Ints, Ints]:
         keys = np.fromiter(flat, np.int64, int(counts.sum()))
         cuts, rows = np.unique(keys, return_inverse=True)
         return cuts, rows + 1, terms
-    texts = list(flat)
-    ordered: list[bytes] = sorted(set(texts))  # type: ignore[arg-type]
+    strings = list(flat)
+    ordered: list[bytes] = sorted(set(strings))  # type: ignore[arg-type]
     row_of = {text: i + 1 for i, text in enumerate(ordered)}
-    rows = np.fromiter((row_of[text] for text in texts), np.int64, len(texts))  # type: ignore[index]
+    rows = np.fromiter((row_of[text] for text in strings), np.int64, len(strings))  # type: ignore[index]
     array = Column(Type.STRING, pa.array(ordered, pa.large_binary()))
     return array.text(), rows, terms
 

@@ -1,4 +1,4 @@
-"""The one way a kernel is compiled: no threads of its own, no fast-math (a replay gives the same bits), cached on disk."""
+"""The one way a kernel is compiled: no threads, no fast-math (a replay gives the same bits), cached on disk."""
 
 from __future__ import annotations
 

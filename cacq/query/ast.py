@@ -16,6 +16,8 @@ Value = int | float | bool | str | None
 
 @dataclass(frozen=True)
 class Column:
+    """A column of the source."""
+
     name: str
     type: Type
 
@@ -48,12 +50,16 @@ class Arithmetic:
 
 @dataclass(frozen=True)
 class Negate:
+    """Unary minus; NULL where the result does not fit."""
+
     operand: Expression
     type: Type
 
 
 @dataclass(frozen=True)
 class Absolute:
+    """ABS; NULL where the result does not fit."""
+
     operand: Expression
     type: Type
 
@@ -97,6 +103,8 @@ class In:
 
 @dataclass(frozen=True)
 class IsNull:
+    """Whether the operand is NULL; never NULL itself."""
+
     operand: Expression
     type: Type = field(default=Type.BOOL, init=False)
 
@@ -113,6 +121,8 @@ class Like:
 
 @dataclass(frozen=True)
 class Not:
+    """Negation in three-valued logic."""
+
     operand: Expression
     type: Type = field(default=Type.BOOL, init=False)
 

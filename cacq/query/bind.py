@@ -16,7 +16,8 @@ from cacq.query.literals import fold_literals
 from cacq.query.parse import parse, room_for_recursion
 from cacq.query.places import error_at
 from cacq.query.scope import Scope
-from cacq.query.shape import Shape, find_shape, unexpected, without_semicolon
+from cacq.query.shape import Shape, find_shape, without_semicolon
+from cacq.query.syntax import check_syntax, unexpected
 from cacq.query.tree import Tree, unwrap
 from cacq.query.type_rules import is_null
 from cacq.query.words import FORM
@@ -33,6 +34,7 @@ class _Item(NamedTuple):
 def bind(sql: str, schemas: Mapping[str, Schema], functions: Mapping[str, ast.Function]) -> ast.Select:
     """The query with its names resolved and its types checked, or an SqlError that points at what is wrong."""
     lexemes = fold_literals(sql, without_semicolon(sql, lex(sql)))
+    check_syntax(sql, lexemes)
     shape = find_shape(sql, lexemes)
     scope = Scope(sql, shape, schemas, functions)
     with room_for_recursion():
@@ -93,7 +95,7 @@ class _Selection:
         alias = self.tree.lexemes[index]
         if alias.kind is not Kind.NAME or index != end - 1:
             raise unexpected(self.tree.sql, alias)
-        return alias, index - self.tree.lexemes[index - 1].is_keyword("AS")
+        return alias, index - (self.tree.lexemes[index - 1].mark == "AS")
 
     def _star(self, node: exp.Expr) -> list[_Item]:
         """`*` or `qualifier.*` as all columns of the stream."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import NoReturn
 
 from sqlglot import exp
@@ -11,7 +12,7 @@ from cacq.data.types import Type
 from cacq.query import ast
 from cacq.query.lex import Kind
 from cacq.query.literals import constant, instant
-from cacq.query.places import shorten
+from cacq.query.places import error_at, shorten
 from cacq.query.scope import Scope
 from cacq.query.tree import Tree, unwrap
 from cacq.query.type_rules import arithmetic_type, comparable, comparison, fits, is_null, retyped
@@ -131,6 +132,11 @@ class Binder:
             chain.append(chain[-1].this)
             self.tree.check(chain[-1])
         chain.reverse()
+        for inner, outer in pairwise(chain):
+            if type(inner) in _COMPARISONS and type(outer) in _COMPARISONS:
+                place = self.tree.before(outer.args["expression"]).start
+                hint = "write a < b AND b < c, or put parentheses around the first comparison"
+                raise error_at(self.tree.sql, place, "comparisons do not chain", hint)
         if depth + len(chain) > MAX_DEPTH:
             self._too_deep(chain[max(0, MAX_DEPTH - depth)].args["expression"])
         left_node = chain[0].this
@@ -195,7 +201,7 @@ class Binder:
 
     def _between(self, node: exp.Expr, depth: int) -> ast.Expression:
         low_node, high_node = node.args["low"], node.args["high"]
-        if not self.tree.is_behind(high_node, "AND"):
+        if self.tree.before(high_node).mark != "AND":
             raise self.tree.error(high_node, "AND is missing", "a range is written x BETWEEN low AND high")
         operand = self._repeated(node.this, depth + 2, 2)
         low = self.expression(low_node, depth + 2, wide=True)
@@ -212,9 +218,7 @@ class Binder:
         return operand
 
     def _in(self, node: exp.Expr, depth: int) -> ast.Expression:
-        value_nodes: list[exp.Expr] = node.args.get("expressions") or []
-        if not value_nodes:
-            raise self.tree.error(node, "IN has no values", "write x IN (1, 2, 3)")
+        value_nodes: list[exp.Expr] = node.args["expressions"]
         constants = all(self._is_literal(value) for value in value_nodes)
         operand = self._repeated(node.this, depth + 2, 1 if constants else len(value_nodes))
         values = [self.expression(value, depth + 2, wide=True) for value in value_nodes]
@@ -256,8 +260,6 @@ class Binder:
         if not isinstance(like, exp.Like):
             self.tree.refuse(node)
         self.tree.check(like)
-        if escape.kind is not Kind.STRING or len(escape.text) > 1:
-            raise self.tree.error(node.args["expression"], "ESCAPE takes one character", "for example ESCAPE '!'")
         return self._like(like, depth, escape.text)
 
     def _like(self, node: exp.Expr, depth: int, escape: str = "") -> ast.Expression:

@@ -20,11 +20,13 @@ MAX_LEXEMES = 1_000_000
 
 
 class Kind(Enum):
-    """What a lexeme is. TIMESTAMP, BOOLEAN and NULL are values like NUMBER and STRING (see literals.py)."""
+    """What a lexeme is: a keyword or symbol (MARK), a NAME of whatever, or a value of some type.
+
+    TRUE, FALSE and NULL are marks behind IS and values elsewhere; that and timestamps are found by literals.py.
+    """
 
     NAME = auto()
-    KEYWORD = auto()
-    SYMBOL = auto()
+    MARK = auto()
     NUMBER = auto()
     STRING = auto()
     TIMESTAMP = auto()
@@ -33,21 +35,17 @@ class Kind(Enum):
 
 
 class Lexeme(NamedTuple):
-    """`text` is what it means: a keyword in capitals, a name or string without quotes; it fills `[start, end)`."""
+    """`text` is what it means: a name or string without its quotes, a keyword in capitals; it fills `[start, end)`.
+
+    `mark` is the text of a keyword or symbol, and empty for names and values.
+    """
 
     kind: Kind
     text: str
     start: int
     end: int
+    mark: str = ""
     quoted: bool = False
-
-    def is_symbol(self, text: str) -> bool:
-        """Whether it is this symbol; no other kind of lexeme with the same text is."""
-        return self.kind is Kind.SYMBOL and self.text == text
-
-    def is_keyword(self, text: str) -> bool:
-        """Whether it is this keyword, given in capitals."""
-        return self.kind is Kind.KEYWORD and self.text == text
 
     def is_bare(self, text: str) -> bool:
         """Whether it is a name that is spelt like this word, given in capitals, without quotes."""
@@ -56,9 +54,11 @@ class Lexeme(NamedTuple):
     @property
     def ends_value(self) -> bool:
         """Whether an operand can end here, so that an operator may follow."""
-        return self.kind not in (Kind.KEYWORD, Kind.SYMBOL) or self.is_symbol(")")
+        return self.mark in _VALUE_ENDS
 
 
+_SPLIT = "split it into several queries"
+_VALUE_ENDS = ("", ")")
 _PATTERN = re.compile(
     r"""
     (?P<space>\s+)
@@ -89,22 +89,23 @@ def lex(sql: str) -> list[Lexeme]:
             _check_beginning(sql, lexemes[0])
         if len(lexemes) > MAX_LEXEMES:
             message = f"the query has more than {MAX_LEXEMES:,} words and symbols"
-            raise error_at(sql, match.start(), message, "split it into several queries")
+            raise error_at(sql, match.start(), message, _SPLIT)
     if not lexemes:
         raise error_at(sql, 0, "the query is empty", FORM)
     return lexemes
 
 
 def _check_text(sql: str) -> None:
-    hint = "split it into several queries"
     if len(sql) > MAX_LENGTH:
-        raise error_at(sql, MAX_LENGTH, f"the query is longer than {MAX_LENGTH >> 20} MiB", hint)
+        raise error_at(sql, MAX_LENGTH, f"the query is longer than {MAX_LENGTH >> 20} MiB", _SPLIT)
     try:
         size = len(sql.encode())
     except UnicodeEncodeError as error:
-        raise error_at(sql, error.start, "the query holds half a character (a lone surrogate)") from None
+        raise error_at(
+            sql, error.start, "the query holds half a character (a lone surrogate)", "decode it as UTF-8"
+        ) from None
     if size > MAX_LENGTH:
-        raise error_at(sql, len(sql), f"the query is longer than {MAX_LENGTH >> 20} MiB", hint)
+        raise error_at(sql, len(sql), f"the query is longer than {MAX_LENGTH >> 20} MiB", _SPLIT)
 
 
 def _matches(sql: str) -> Iterator[re.Match[str]]:
@@ -121,7 +122,9 @@ def _matches(sql: str) -> Iterator[re.Match[str]]:
 
 
 def _comment_end(sql: str, start: int) -> int:
-    """Where the comment that starts here ends; comments nest."""
+    """Where the comment that starts here ends; comments nest. Hints look like comments and would mean something."""
+    if sql.startswith("/*+", start):
+        raise error_at(sql, start, "hints are not available", "how a query is evaluated is the engine's choice")
     depth = 0
     for mark in _COMMENT_MARK.finditer(sql, start):
         depth += 1 if mark.group() == "/*" else -1
@@ -142,7 +145,7 @@ def _lexeme(sql: str, match: re.Match[str], before: list[Lexeme]) -> Lexeme:
         case "name":
             return Lexeme(Kind.NAME, text[1:-1].replace('""', '"'), start, end, quoted=True)
     if text in SYMBOLS:
-        return Lexeme(Kind.SYMBOL, text, start, end)
+        return Lexeme(Kind.MARK, text, start, end, text)
     raise _unknown_symbol(sql, text, start, before)
 
 
@@ -152,11 +155,11 @@ def _word(sql: str, text: str, start: int, end: int, previous: Lexeme | None) ->
         if previous.kind is Kind.NUMBER:
             message = f"{shorten(sql[previous.start : end])} is neither a number nor a name"
             raise error_at(sql, previous.start, message, 'a name that begins with a digit is quoted: "5a"')
-        if previous.is_symbol("."):
+        if previous.mark == ".":
             return Lexeme(Kind.NAME, text, start, end)
     capitals = text.upper() if text.isascii() else text
     if capitals in KEYWORDS:
-        return Lexeme(Kind.KEYWORD, capitals, start, end)
+        return Lexeme(Kind.MARK, capitals, start, end, capitals)
     if capitals in UNSUPPORTED_WORDS:
         hint = f'{UNSUPPORTED_WORDS[capitals]} (a name is quoted: "{text}")'
         raise error_at(sql, start, f"{capitals} is not available in this version", hint)
@@ -164,7 +167,7 @@ def _word(sql: str, text: str, start: int, end: int, previous: Lexeme | None) ->
 
 
 def _check_beginning(sql: str, first: Lexeme) -> None:
-    if first.is_keyword("SELECT") or first.is_keyword("FROM"):
+    if first.mark in ("SELECT", "FROM"):
         return
     raise error_at(sql, first.start, "a query begins with SELECT or FROM", STATEMENTS.get(first.text.upper(), FORM))
 
@@ -183,5 +186,5 @@ def _unknown_symbol(sql: str, text: str, start: int, before: list[Lexeme]) -> Sq
 
 def _in_source(before: list[Lexeme]) -> bool:
     """Whether what comes next belongs to the FROM clause."""
-    clauses = [lexeme.text for lexeme in before if lexeme.kind is Kind.KEYWORD and lexeme.text != "AS"]
+    clauses = [lexeme.mark for lexeme in before if lexeme.mark in KEYWORDS and lexeme.mark != "AS"]
     return clauses[-1:] == ["FROM"]

@@ -25,6 +25,7 @@ _UNITS = {
 _UNIT_LIST = "units are " + ", ".join(_UNITS)
 _CALENDAR = ("MONTH", "QUARTER", "YEAR", "DECADE", "CENTURY")
 _AMOUNT = re.compile(r"\s*([+-]?[0-9]+(?:\.[0-9]*)?|[+-]?\.[0-9]+)\s*([A-Za-z]*)\s*")
+_CONSTANTS = {"NULL": Kind.NULL, "TRUE": Kind.BOOLEAN, "FALSE": Kind.BOOLEAN}
 _MOST_DIGITS = 1_000
 _FORM = "an interval is written INTERVAL '5' SECOND"
 
@@ -40,7 +41,7 @@ def fold_literals(sql: str, lexemes: list[Lexeme]) -> list[Lexeme]:
         lexeme = lexemes[index]
         following = lexemes[index + 1] if index + 1 < len(lexemes) else None
         taken = 1
-        if lexeme.kind is Kind.KEYWORD:
+        if lexeme.mark in _CONSTANTS:
             lexeme = _constant_word(lexeme, folded)
         elif lexeme.kind is Kind.NAME and following is not None and not lexeme.quoted:
             if following.kind is Kind.STRING:
@@ -53,12 +54,10 @@ def fold_literals(sql: str, lexemes: list[Lexeme]) -> list[Lexeme]:
 
 
 def _constant_word(lexeme: Lexeme, before: list[Lexeme]) -> Lexeme:
-    if lexeme.text not in ("NULL", "TRUE", "FALSE"):
+    behind = before[-2] if len(before) > 1 and before[-1].mark == "NOT" else before[-1]
+    if behind.mark == "IS":
         return lexeme
-    behind = before[-2] if len(before) > 1 and before[-1].is_keyword("NOT") else before[-1]
-    if behind.is_keyword("IS"):
-        return lexeme
-    return lexeme._replace(kind=Kind.NULL if lexeme.text == "NULL" else Kind.BOOLEAN)
+    return lexeme._replace(kind=_CONSTANTS[lexeme.mark], mark="")
 
 
 def _timestamp(sql: str, word: Lexeme, string: Lexeme) -> tuple[Lexeme, int]:

@@ -12,10 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from cacq.data.types import Type
-from cacq.query import value_sets
-from cacq.query.ast import (
-    And, Call, Column, Compare, Constant, Expression, In, IsNull, Like, Not, Or, Parameter, children,
-)  # fmt: skip
+from cacq.query import ast, value_sets
 from cacq.query.like_patterns import exact, prefix
 from cacq.query.rewrite import rebuild
 from cacq.query.value_sets import NOT_NULL, ONLY_NULL, ValueSet
@@ -32,7 +29,7 @@ NEGATED = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 class Indexed:
     """True where `key` lies in `values`. The key holds no constants, so one grouped filter serves all queries on it."""
 
-    key: Expression
+    key: ast.Expression
     values: ValueSet
 
 
@@ -40,8 +37,8 @@ class Indexed:
 class Residual:
     """True where `shape` is, with its parameters set to `constants`. Predicates of one shape share an operator."""
 
-    shape: Expression
-    constants: tuple[Constant, ...]
+    shape: ast.Expression
+    constants: tuple[ast.Constant, ...]
 
 
 Term = Indexed | Residual
@@ -70,24 +67,27 @@ class _TooWide(Exception):
     """A normal form would exceed its limit."""
 
 
-def normalize(predicate: Expression | None) -> tuple[Conjunction, ...]:
+def normalize(predicate: ast.Expression | None) -> tuple[Conjunction, ...]:
     """The disjuncts of a folded predicate: one as a rule; none where no row can satisfy it."""
     if predicate is None:
         return ((),)
-    parts = predicate.parts if isinstance(predicate, And) else (predicate,)
+    parts = predicate.parts if isinstance(predicate, ast.And) else (predicate,)
     nodes = [_monotone(part, False) for part in parts]
     clauses: list[Clause] = []
     wide: list[int] = []
+    room = MAX_CLAUSES
     for i, node in enumerate(nodes):
         try:
             found = _clauses(node)
         except _TooWide:
+            found = []
             wide.append(i)
-            continue
-        if _slots_needed(clauses) + _slots_needed(found) > MAX_CLAUSES:
+        needed = sum(len(clause) > 1 for clause in found)
+        if needed > room:
             wide.append(i)
         else:
             clauses += found
+            room -= needed
     if wide:
         try:
             conjunctions = [_conjunction([(term,) for term in d]) for d in _disjuncts(_All(tuple(nodes)))]
@@ -99,31 +99,27 @@ def normalize(predicate: Expression | None) -> tuple[Conjunction, ...]:
     return () if conjunction is None else (conjunction,)
 
 
-def _slots_needed(clauses: Iterable[Clause]) -> int:
-    return sum(len(clause) > 1 for clause in clauses)
-
-
-def _monotone(expression: Expression, negated: bool) -> _Node:
+def _monotone(expression: ast.Expression, negated: bool) -> _Node:
     """The same predicate over All, Any and terms, true exactly where it (or its negation) is true."""
     match expression:
-        case Not(operand):
+        case ast.Not(operand):
             return _monotone(operand, not negated)
-        case And(parts) | Or(parts):
+        case ast.And(parts) | ast.Or(parts):
             nodes = tuple(_monotone(part, negated) for part in parts)
-            return _All(nodes) if isinstance(expression, And) != negated else _Any(nodes)
-        case Constant(value):
+            return _All(nodes) if isinstance(expression, ast.And) != negated else _Any(nodes)
+        case ast.Constant(value):
             return _TRUE if value is not None and value != negated else _FALSE
-        case Compare(operator, left, Constant(value)):
+        case ast.Compare(operator, left, ast.Constant(value)):
             if value is None:
                 return _FALSE
             if _indexable(left):
                 operator = NEGATED[operator] if negated else operator
                 return Indexed(left, value_sets.of_comparison(operator, value, left.type))
-        case In(operand, values):
+        case ast.In(operand, values):
             return _membership(operand, values, negated)
-        case IsNull(operand) if _indexable(operand):
+        case ast.IsNull(operand) if _indexable(operand):
             return Indexed(operand, NOT_NULL if negated else ONLY_NULL)
-        case Like(operand, Constant(pattern), escape) if isinstance(pattern, str) and _indexable(operand):
+        case ast.Like(operand, ast.Constant(pattern), escape) if isinstance(pattern, str) and _indexable(operand):
             matched = _like_range(pattern, escape)
             if matched is not None:
                 return Indexed(operand, value_sets.complement(matched) if negated else matched)
@@ -132,12 +128,12 @@ def _monotone(expression: Expression, negated: bool) -> _Node:
     return _leaf(expression, negated)
 
 
-def _membership(operand: Expression, values: Sequence[Constant], negated: bool) -> _Node:
+def _membership(operand: ast.Expression, values: Sequence[ast.Constant], negated: bool) -> _Node:
     known = [constant.value for constant in values if constant.value is not None]
     if negated and len(known) < len(values):
         return _FALSE
     if not _indexable(operand):
-        return _leaf(In(operand, tuple(values)), negated)
+        return _leaf(ast.In(operand, tuple(values)), negated)
     members = value_sets.of_members(known, operand.type)
     return Indexed(operand, value_sets.complement(members) if negated else members)
 
@@ -151,40 +147,40 @@ def _like_range(pattern: str, escape: str) -> ValueSet | None:
     return None if start is None else value_sets.of_prefix(start)
 
 
-def _leaf(expression: Expression, negated: bool) -> Term:
+def _leaf(expression: ast.Expression, negated: bool) -> Term:
     """A boolean expression that is taken as it is."""
     if _indexable(expression):
         return Indexed(expression, value_sets.of_comparison("=", not negated, Type.BOOL))
-    return _lift(Not(expression) if negated else expression)
+    return _lift(ast.Not(expression) if negated else expression)
 
 
-def _whole(expression: Expression) -> Term:
+def _whole(expression: ast.Expression) -> Term:
     return _leaf(expression, False)
 
 
-def _indexable(expression: Expression) -> bool:
+def _indexable(expression: ast.Expression) -> bool:
     """Whether it holds a column or call and no constant, so that it can be the key of a grouped filter."""
-    if isinstance(expression, Column):
+    if isinstance(expression, ast.Column):
         return True
-    if isinstance(expression, Constant | Parameter | In):
+    if isinstance(expression, ast.Constant | ast.Parameter | ast.In):
         return False
-    operands = children(expression)
-    return all(_indexable(operand) for operand in operands) and (bool(operands) or isinstance(expression, Call))
+    operands = ast.children(expression)
+    return all(_indexable(operand) for operand in operands) and (bool(operands) or isinstance(expression, ast.Call))
 
 
-def _lift(expression: Expression) -> Residual:
+def _lift(expression: ast.Expression) -> Residual:
     """The shape of a predicate and the constants taken out of it. NULLs, IN lists and huge integers stay inside."""
-    constants: list[Constant] = []
+    constants: list[ast.Constant] = []
 
-    def lift(node: Expression) -> Expression:
-        if isinstance(node, In):
+    def lift(node: ast.Expression) -> ast.Expression:
+        if isinstance(node, ast.In):
             return replace(node, operand=lift(node.operand))
-        if not isinstance(node, Constant):
+        if not isinstance(node, ast.Constant):
             return rebuild(node, lift)
         if node.value is None or (isinstance(node.value, int) and not -(2**63) <= node.value < 2**63):
             return node
         constants.append(node)
-        return Parameter(len(constants) - 1, node.type)
+        return ast.Parameter(len(constants) - 1, node.type)
 
     return Residual(lift(expression), tuple(constants))
 
@@ -223,7 +219,7 @@ def _merged(terms: Sequence[Term]) -> Clause:
 
 
 def _by_key(terms: Sequence[Term], combine: _Combine, drop: _Drop) -> tuple[Term, ...]:
-    sets: dict[Expression, list[ValueSet]] = {}
+    sets: dict[ast.Expression, list[ValueSet]] = {}
     residuals: dict[Residual, None] = {}
     for term in terms:
         if isinstance(term, Indexed):
@@ -278,7 +274,7 @@ def _necessary(node: _Node) -> list[Term]:
     return [Indexed(key, values) for key, values in covers if not values.everything]
 
 
-def _keys(node: _Node) -> Iterable[Expression]:
+def _keys(node: _Node) -> Iterable[ast.Expression]:
     if isinstance(node, Indexed):
         yield node.key
     elif isinstance(node, _All | _Any):
@@ -286,7 +282,7 @@ def _keys(node: _Node) -> Iterable[Expression]:
             yield from _keys(part)
 
 
-def _cover(node: _Node, key: Expression) -> ValueSet:
+def _cover(node: _Node, key: ast.Expression) -> ValueSet:
     """The values of a key for which the node may be true."""
     if isinstance(node, Indexed) and node.key == key:
         return node.values

@@ -16,15 +16,16 @@ from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import ErrorLevel, ParseError
 
-from cacq.errors import SqlError
 from cacq.query.lex import Kind, Lexeme
-from cacq.query.places import error_at, shorten
-from cacq.query.shape import MAX_NESTING, unexpected
+from cacq.query.places import error_at
+from cacq.query.syntax import MAX_NESTING, unexpected
 from cacq.query.words import FORM, KEYWORDS, SYMBOLS
 
 _FRAMES_A_LEVEL = 100
 """More than sqlglot (about 25) and the binder (about 20) need for one parenthesis."""
 
+_TYPES = KEYWORDS | SYMBOLS
+_DIALECT = DuckDB()
 _RECURSION = threading.Lock()
 
 
@@ -51,12 +52,11 @@ def parse(sql: str, lexemes: list[Lexeme]) -> exp.Select:
     Precedence is DuckDB's, which is PostgreSQL's: `a = b IS NULL` means `(a = b) IS NULL`.
     """
     tokens = [_token(index, lexeme) for index, lexeme in enumerate(lexemes)]
-    parser = DuckDB().parser(error_level=ErrorLevel.IMMEDIATE)
+    parser = _DIALECT.parser(error_level=ErrorLevel.IMMEDIATE)
     try:
         [tree] = parser.parse(tokens, sql)
     except ParseError as error:
-        problem = error.errors[0]
-        raise _syntax_error(sql, lexemes, problem["col"], problem["description"]) from None
+        raise unexpected(sql, lexemes[error.errors[0]["col"]]) from None
     except Exception:  # on text that it does not foresee sqlglot fails in many ways, and none may leak
         tree = None
     if not isinstance(tree, exp.Select):
@@ -64,23 +64,11 @@ def parse(sql: str, lexemes: list[Lexeme]) -> exp.Select:
     return tree
 
 
-def _syntax_error(sql: str, lexemes: list[Lexeme], index: int, description: str) -> SqlError:
-    """sqlglot's complaint about the lexeme at the index, in our words; at the end it names the last lexeme."""
-    if not description.startswith("Required argument"):
-        return unexpected(sql, lexemes[index])
-    if index == len(lexemes) - 1:
-        return error_at(sql, lexemes[-1].end, "the query ends too early", FORM)
-    following = shorten(sql[lexemes[index].start : lexemes[index].end])
-    return error_at(sql, lexemes[index].start, f"a value is missing before {following}", FORM)
-
-
 def _token(index: int, lexeme: Lexeme) -> Token:
     """The lexeme as sqlglot sees it. Its `col` is the index, so that a ParseError leads back to the lexeme."""
     match lexeme.kind:
-        case Kind.KEYWORD:
-            type, text = KEYWORDS[lexeme.text], lexeme.text
-        case Kind.SYMBOL:
-            type, text = SYMBOLS[lexeme.text], lexeme.text
+        case Kind.MARK:
+            type, text = _TYPES[lexeme.text], lexeme.text
         case Kind.STRING:
             type, text = TokenType.STRING, lexeme.text
         case _:

@@ -5,26 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from cacq.query.ast import (
-    Absolute, And, Arithmetic, Call, Compare, Concat, Expression, In, IsNull, Like, Negate, Not, Or,
-)  # fmt: skip
+from cacq.query import ast
 
 
-def rebuild(node: Expression, change: Callable[[Expression], Expression]) -> Expression:
+def rebuild(node: ast.Expression, change: Callable[[ast.Expression], ast.Expression]) -> ast.Expression:
     """The node with every direct operand replaced by what `change` makes of it; leaves stay as they are.
 
     The constants of an IN list are no operands in this sense: there may be 100,000 of them.
     """
     match node:
-        case Arithmetic() | Compare() | Concat():
+        case ast.Arithmetic() | ast.Compare() | ast.Concat():
             return replace(node, left=change(node.left), right=change(node.right))
-        case Negate() | Absolute() | IsNull() | Not() | In():
+        case ast.Negate() | ast.Absolute() | ast.IsNull() | ast.Not() | ast.In():
             return replace(node, operand=change(node.operand))
-        case Like():
+        case ast.Like():
             return replace(node, operand=change(node.operand), pattern=change(node.pattern))
-        case Call():
+        case ast.Call():
             return replace(node, arguments=tuple(change(argument) for argument in node.arguments))
-        case And() | Or():
+        case ast.And() | ast.Or():
             return replace(node, parts=tuple(change(part) for part in node.parts))
         case _:
             return node

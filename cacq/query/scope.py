@@ -38,7 +38,7 @@ class Scope:
         if last.text not in self.schema.columns:
             hint = nearest(last.text, self.schema.columns, f"columns of {shorten(self.stream)}")
             if last.quoted:
-                hint += "; a string is written in single quotes"
+                hint += " (a string is written in single quotes)"
             raise error_at(self.sql, last.start, f"unknown column {shorten(last.text)}", hint)
         return Column(last.text, self.schema.columns[last.text])
 

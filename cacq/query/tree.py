@@ -7,9 +7,10 @@ from typing import NoReturn
 from sqlglot import exp
 
 from cacq.errors import SqlError
-from cacq.query.lex import Kind, Lexeme
+from cacq.query.lex import Lexeme
 from cacq.query.places import error_at
-from cacq.query.shape import unexpected
+from cacq.query.syntax import unexpected
+from cacq.query.words import FORM
 
 _ARGUMENTS: dict[type[exp.Expr], frozenset[str]] = {
     exp.Select: frozenset(("expressions", "from_", "where")),
@@ -82,8 +83,8 @@ class Tree:
 
     def refuse(self, node: exp.Expr) -> NoReturn:
         """Raises the error for a node that cannot stand where it does."""
-        message, hint = _MISPLACED.get(type(node), ("this is not available in this version", None))
-        raise self.error(node, message, hint)
+        message, hint = _MISPLACED.get(type(node), ("this is not available in this version", FORM))
+        raise self.error(node.args["alias"] if isinstance(node, exp.Alias) else node, message, hint)
 
     def error(self, node: exp.Expr, message: str, hint: str | None = None) -> SqlError:
         """The error to raise for a node: it points at its first character, parentheses aside."""
@@ -101,21 +102,21 @@ class Tree:
         index = self._index[leaf.meta["start"]]
         while signs and index:
             index -= 1
-            signs -= self.lexemes[index].is_symbol("-")
+            signs -= self.lexemes[index].mark == "-"
         return self.lexemes[index].start
 
-    def is_behind(self, node: exp.Expr, keyword: str) -> bool:
-        """Whether the keyword stands directly before the node, parentheses and minus aside."""
+    def before(self, node: exp.Expr) -> Lexeme:
+        """The lexeme before the node, parentheses, minus and NOT aside: the operator whose right side it is."""
         index = self._index[self.start(node)] - 1
-        while index and (self.lexemes[index].is_symbol("(") or self.lexemes[index].is_symbol("-")):
+        while index and self.lexemes[index].mark in ("(", "-", "NOT"):
             index -= 1
-        return self.lexemes[index].is_keyword(keyword)
+        return self.lexemes[index]
 
     def check_all_read(self, besides: list[Lexeme]) -> None:
         """Refuses the first name or value that is no part of what has been bound; nothing is silently ignored."""
         known = self._read | {self._index[lexeme.start] for lexeme in besides}
         for index, lexeme in enumerate(self.lexemes):
-            if lexeme.kind not in (Kind.KEYWORD, Kind.SYMBOL) and index not in known:
+            if not lexeme.mark and index not in known:
                 raise unexpected(self.sql, lexeme)
 
 

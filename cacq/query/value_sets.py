@@ -38,10 +38,12 @@ class ValueSet:
 
     @property
     def everything(self) -> bool:
+        """Whether every key and NULL are in."""
         return self.below and self.null and not self.cuts
 
     @property
     def nothing(self) -> bool:
+        """Whether no key is in, nor NULL."""
         return not (self.below or self.null or self.cuts)
 
 

@@ -56,7 +56,7 @@ _NO_CASE = "write the alternatives with AND and OR"
 _NO_MATCH = "use LIKE, or register a function"
 
 UNSUPPORTED_WORDS = {
-    "DISTINCT": "every row that satisfies the condition is a result; remove DISTINCT",
+    "DISTINCT": "remove DISTINCT; IS DISTINCT FROM is written with = and IS NULL",
     "GROUP": _NO_AGGREGATES,
     "HAVING": _NO_AGGREGATES,
     "QUALIFY": _NO_AGGREGATES,

@@ -9,8 +9,30 @@ from typing import Any
 
 from tests.oracle.functions import FUNCTIONS
 from tests.oracle.language import (
-    INT64_MAX, INT64_MIN, UNITS, Absolute, And, Arithmetic, Between, Call, Column, Compare, Concat, Expression, In,
-    Interval, IsNull, Like, Literal, Negate, Not, Or, Output, Query, Stream,
+    INT64_MAX,
+    INT64_MIN,
+    UNITS,
+    Absolute,
+    And,
+    Arithmetic,
+    Between,
+    Call,
+    Column,
+    Compare,
+    Concat,
+    Expression,
+    In,
+    Interval,
+    IsNull,
+    Like,
+    Literal,
+    Negate,
+    Not,
+    Or,
+    Output,
+    Query,
+    Stream,
+    calls_function,
 )  # fmt: skip
 
 COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
@@ -310,7 +332,8 @@ class QueryMaker:
         if dice < 0.83 and "string" in self.by_type:
             return self.text(1)
         if dice < 0.9:
-            return self.leaf()
+            leaf = self.leaf()
+            return self.simple() if calls_function(leaf) else leaf  # functions are predicates only
         if dice < 0.95 and "timestamp" in self.by_type:
             columns = self.by_type["timestamp"]
             return Arithmetic("-", self.random.choice(columns), self.random.choice(columns), "int64")

@@ -5,8 +5,29 @@ from __future__ import annotations
 from random import Random
 
 from tests.oracle.language import (
-    INT64_MAX, INT64_MIN, Absolute, And, Arithmetic, Between, Call, Column, Compare, Concat, Expression, In, Interval,
-    IsNull, Like, Literal, Negate, Not, Or, Output, Query, iso, quoted,
+    INT64_MAX,
+    INT64_MIN,
+    Absolute,
+    And,
+    Arithmetic,
+    Between,
+    Call,
+    Column,
+    Compare,
+    Concat,
+    Expression,
+    In,
+    Interval,
+    IsNull,
+    Like,
+    Literal,
+    Negate,
+    Not,
+    Or,
+    Output,
+    Query,
+    iso,
+    quoted,
 )  # fmt: skip
 
 OR, AND, NOT, PREDICATE, PIPE, SUM, PRODUCT, UNARY, PRIMARY = range(9)
@@ -33,7 +54,8 @@ class _Speller:
         return self.shouting(text)
 
     def space(self) -> str:
-        return " " if self.random.random() < 0.95 else self.random.choice(("\n", "\t ", "  ", " /* note */ ", " -- x\n"))
+        rare = ("\n", "\t ", "  ", " /* note */ ", " -- x\n")
+        return " " if self.random.random() < 0.95 else self.random.choice(rare)
 
     def query(self) -> str:
         asked = self.asked
@@ -202,7 +224,8 @@ def _duck_arithmetic(expression: Arithmetic) -> str:
         return f"(CAST({left} AS DOUBLE) / NULLIF(CAST({right} AS DOUBLE), 0))"
     if expression.type == "float64":
         left, right = f"CAST({left} AS DOUBLE)", f"CAST({right} AS DOUBLE)"
-        return f"({left} % NULLIF({right}, 0))" if expression.operator == "%" else f"({left} {expression.operator} {right})"
+        right = f"NULLIF({right}, 0)" if expression.operator == "%" else right
+        return f"({left} {expression.operator} {right})"
     if expression.operator == "%":
         # DuckDB raises on INT64_MIN % -1; the remainder is 0.
         return f"(CASE WHEN {right} = -1 THEN TRY({left} * 0) ELSE TRY({left} % NULLIF({right}, 0)) END)"

@@ -9,7 +9,8 @@ import pytest
 from tests.oracle.generate import Cancel, Case, Push, Register, make_case
 from tests.suites.driver import answers
 
-CUTS = ("one row at a time", "all at once", "random cuts", "other random cuts")
+WHOLE = "all at once"
+CUTS = ("one row at a time", "random cuts", "other random cuts")
 
 
 def recut(case: Case, cut: str) -> Case:
@@ -29,7 +30,7 @@ def recut(case: Case, cut: str) -> Case:
 
 
 def pieces(step: Push, cut: str, random: Random) -> list[Push]:
-    if cut == "all at once":
+    if cut == WHOLE:
         return [step]
     if cut == "one row at a time":
         ends = list(range(1, len(step.rows)))
@@ -42,7 +43,7 @@ def pieces(step: Push, cut: str, random: Random) -> list[Push]:
 @pytest.mark.parametrize("seed", range(300_000, 300_100))
 def test_where_the_input_is_cut_changes_no_byte(seed: int) -> None:
     case = make_case(seed, queries=1 + seed * 7 % 40, rows=5 + seed * 13 % 80)
-    expected = answers(recut(case, "all at once"), policy=case.policy)
+    expected = answers(recut(case, WHOLE), policy=case.policy)
     for cut in CUTS:
         actual = answers(recut(case, cut), policy=case.policy)
-        assert actual == expected, f"seed {seed}: {cut} differs from all at once"
+        assert actual == expected, f"seed {seed}: {cut} differs from {WHOLE}"

@@ -1,4 +1,4 @@
-"""Routing is no part of an answer: every policy, every seed and two hostile policies give the same bytes."""
+"""Routing is no part of an answer: every policy, every seed and three hostile policies give the same bytes."""
 
 from __future__ import annotations
 
@@ -29,16 +29,11 @@ class Alternating:
         return 0 if self.asked % 2 else len(operators) - 1
 
 
-class Busiest:
-    """Visits first what has seen most so far, whatever it is good for."""
-
-    def __init__(self) -> None:
-        self.visits: dict[int, int] = {}
+class Loneliest:
+    """Visits first the operator that serves the fewest predicates: the least work done for each visit."""
 
     def choose(self, operators: Sequence[Any], batch: Any) -> int:
-        chosen = max(range(len(operators)), key=lambda i: self.visits.get(id(operators[i]), 0))
-        self.visits[id(operators[chosen])] = self.visits.get(id(operators[chosen]), 0) + 1
-        return chosen
+        return min(range(len(operators)), key=lambda index: operators[index].predicates)
 
 
 ROUTINGS = {
@@ -46,16 +41,15 @@ ROUTINGS = {
     "tickets, seed 2": lambda: {"policy": "tickets", "seed": 2},
     "random, seed 1": lambda: {"policy": "random", "seed": 1},
     "random, seed 2": lambda: {"policy": "random", "seed": 2},
-    "random, seed 3": lambda: {"policy": "random", "seed": 3},
     "backwards": lambda: {"policy": Backwards()},
     "alternating": lambda: {"policy": Alternating()},
-    "busiest": lambda: {"policy": Busiest()},
+    "loneliest": lambda: {"policy": Loneliest()},
 }
 
 
 @pytest.mark.parametrize("seed", range(200_000, 200_100))
 def test_the_way_through_the_eddy_changes_no_byte(seed: int) -> None:
-    case: Case = make_case(seed, queries=1 + seed * 7 % 60, rows=20 + seed * 13 % 100)
+    case: Case = make_case(seed, queries=1 + seed * 7 % 40, rows=20 + seed * 13 % 100)
     expected = answers(case, policy="fixed")
     for name, options in ROUTINGS.items():
         actual = answers(case, **options())

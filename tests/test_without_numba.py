@@ -1,0 +1,21 @@
+"""The scenarios and golden files once more with the kernels as plain Python: compiled code hides no error."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+SUITES = [
+    "tests/test_golden.py", "tests/test_scenarios.py", "tests/test_paper_examples.py", "tests/test_kernels_lineage.py",
+    "tests/test_kernels_values.py",
+]  # fmt: skip
+
+
+def test_the_scenarios_pass_with_interpreted_kernels() -> None:
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *SUITES]
+    run = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stdout[-5000:]
