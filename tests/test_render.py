@@ -1,4 +1,4 @@
-"""A bound expression as text. That the text reads as the same expression is checked in test_sql and test_sql_meaning."""
+"""A bound expression as text; test_sql and test_sql_meaning check that the text reads as the same expression."""
 
 from __future__ import annotations
 
