@@ -18,7 +18,7 @@ from cacq.eddy.standing import Standing
 from cacq.eddy.tickets import Ledger
 from cacq.errors import CacqError, CatalogError, OptionError
 from cacq.explain import explain_query, explain_select, operator_rows
-from cacq.filters.evaluate import fold
+from cacq.filters.fold import fold
 from cacq.filters.functions import UserFunction
 from cacq.handle import Query
 from cacq.query import ast

@@ -11,13 +11,14 @@ from cacq.data.column import Column
 from cacq.data.record import Record
 from cacq.data.schema import Schema
 from cacq.data.types import Type
-from cacq.filters.evaluate import Frame, evaluate, fold
+from cacq.filters.evaluate import Frame, evaluate
+from cacq.filters.fold import fold
 from cacq.filters.truth import holds
 from cacq.query import ast
 from cacq.query.normalize import MAX_CLAUSES, MAX_DISJUNCTS, Indexed, Residual, normalize
 
 NAMES = ("a", "b", "c")
-SCHEMA = Schema.of({name: "int64" for name in NAMES})
+SCHEMA = Schema.of(dict.fromkeys(NAMES, "int64"))
 COLUMNS = {name: ast.Column(name, Type.INT64) for name in NAMES}
 
 

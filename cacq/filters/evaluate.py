@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -320,72 +320,3 @@ _EVALUATORS: Mapping[type, Callable[[Any, Frame], Column]] = {
     ast.And: partial(_connect, np.logical_and),
     ast.Or: partial(_connect, np.logical_or),
 }
-
-_OPERANDS: Mapping[type, tuple[str, ...]] = {
-    ast.Arithmetic: ("left", "right"),
-    ast.Negate: ("operand",),
-    ast.Absolute: ("operand",),
-    ast.Concat: ("left", "right"),
-    ast.Compare: ("left", "right"),
-    ast.In: ("operand",),
-    ast.IsNull: ("operand",),
-    ast.Like: ("operand", "pattern"),
-    ast.Not: ("operand",),
-}
-
-
-def fold(expression: ast.Expression) -> ast.Expression:
-    """The expression with its constant parts replaced by their values; itself where there are none.
-
-    A part that overflows or divides by zero stays, so that its error is counted in each row.
-    """
-    if isinstance(expression, ast.And | ast.Or):
-        return _fold_parts(expression)
-    if isinstance(expression, ast.Call):
-        arguments = tuple(fold(argument) for argument in expression.arguments)
-        return expression if _same(arguments, expression.arguments) else replace(expression, arguments=arguments)
-    names = _OPERANDS.get(type(expression), ())
-    before = tuple(getattr(expression, name) for name in names)
-    after = tuple(fold(operand) for operand in before)
-    if not _same(before, after):
-        expression = replace(expression, **dict(zip(names, after, strict=True)))  # type: ignore[arg-type]
-    if isinstance(expression, ast.In) and all(constant.value is None for constant in expression.values):
-        return ast.Constant(None, Type.BOOL)
-    constants = [operand for operand in after if isinstance(operand, ast.Constant)]
-    if any(constant.value is None for constant in constants) and not isinstance(expression, ast.IsNull):
-        return ast.Constant(None, expression.type)
-    return _computed(expression) if after and len(constants) == len(after) else expression
-
-
-def _same(left: tuple[ast.Expression, ...], right: tuple[ast.Expression, ...]) -> bool:
-    return len(left) == len(right) and all(a is b for a, b in zip(left, right, strict=True))
-
-
-def _computed(expression: ast.Expression) -> ast.Expression:
-    """The value of an expression whose operands are constants, or the expression if it has an error."""
-    frame = Frame(1, dict[str, Column]().__getitem__)
-    column = evaluate(expression, frame)
-    if frame.errors is not None:
-        return expression
-    if column.valid is not None and not column.valid[0]:
-        return ast.Constant(None, expression.type)
-    first = column.values[0]
-    return ast.Constant(first.as_py() if expression.type is Type.STRING else first.item(), expression.type)
-
-
-def _fold_parts(expression: ast.And | ast.Or) -> ast.Expression:
-    """AND or OR without its neutral constants and all but one NULL; the constant that decides it where there is one."""
-    decisive = isinstance(expression, ast.Or)
-    parts: list[ast.Expression] = []
-    null = False
-    for part in map(fold, expression.parts):
-        if not isinstance(part, ast.Constant):
-            parts.append(part)
-        elif part.value is None:
-            parts.extend(() if null else (part,))
-            null = True
-        elif part.value is decisive:
-            return part
-    if len(parts) < 2:
-        return parts[0] if parts else ast.Constant(not decisive, Type.BOOL)
-    return expression if _same(tuple(parts), expression.parts) else replace(expression, parts=tuple(parts))

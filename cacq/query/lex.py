@@ -16,7 +16,7 @@ from cacq.query.places import error_at, shorten
 from cacq.query.words import FORM, KEYWORDS, STATEMENTS, SYMBOLS, UNSUPPORTED_WORDS, WINDOW_WORDS, symbol_hint
 
 MAX_LENGTH = 4 << 20
-MAX_LEXEMES = 1_000_000
+MAX_LEXEMES = 250_000
 
 
 class Kind(Enum):
