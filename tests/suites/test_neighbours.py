@@ -12,34 +12,30 @@ from tests.suites.driver import answers
 WATCHED = 3
 
 
-def alone(case: Case) -> Case:
-    """The case with its first queries only, registered before the first row."""
-    steps: list[Step] = [Register(tuple(range(WATCHED)), together=False)]
-    steps += [step for step in case.steps if isinstance(step, Push)]
-    return _with(case, steps)
+def alone(case: Case, first: int) -> Case:
+    """The watched queries only, registered before the push with that number."""
+    pushes: list[Step] = [step for step in case.steps if isinstance(step, Push)]
+    return _with(case, [*pushes[:first], Register(tuple(range(WATCHED)), together=False), *pushes[first:]])
 
 
-def crowded(case: Case, random: Random) -> Case:
-    """The same, with all other queries coming and going between the pushes, some of them again under a new handle."""
-    waiting = list(range(WATCHED, len(case.queries)))
-    present: list[int] = []
-    pushes = [step for step in case.steps if isinstance(step, Push)]
+def crowded(case: Case, first: int, random: Random) -> Case:
+    """The same, with all other queries coming and going between the pushes, some of them more than once; the watched
+    queries come in the middle of them and take slots that others have left."""
+    waiting, present = list(range(WATCHED, len(case.queries))), list[int]()
     steps: list[Step] = []
-    for number, push in enumerate(pushes):
-        count = len(waiting) if number == len(pushes) - 1 else random.randint(0, len(waiting))
-        coming, waiting = waiting[:count], waiting[count:]
-        before = random.randint(0, len(coming))
-        for group in (coming[:before], coming[before:]):
-            steps += [Register(tuple(group), together=random.random() < 0.7)] if group else []
-            if number == 0 and group is not coming[before:]:
-                steps.append(Register(tuple(range(WATCHED)), together=False))
-        present += coming
-        steps.append(push)
+    for number, push in enumerate(step for step in case.steps if isinstance(step, Push)):
         leaving = [query for query in present if random.random() < 0.4]
-        steps += [Cancel(query) for query in leaving]
         present = [query for query in present if query not in leaving]
-        if random.random() < 0.5:
-            waiting += leaving
+        count = random.randint(len(waiting) // 3, len(waiting))
+        coming, waiting = waiting[:count], waiting[count:] + leaving
+        present += coming
+        changes: list[Step] = [Cancel(query) for query in leaving]
+        cut = random.randint(0, len(coming))
+        changes += [Register((query,), together=False) for query in coming[:cut]]
+        changes += [Register(tuple(coming[cut:]), together=True)] if coming[cut:] else []
+        if number == first:
+            changes.insert(random.randint(len(leaving), len(changes)), Register(tuple(range(WATCHED)), together=False))
+        steps += [*changes, push]
     return _with(case, steps)
 
 
@@ -52,7 +48,8 @@ def test_neighbours_that_come_and_go_change_no_byte(seed: int) -> None:
     random = Random(seed)
     neighbours = 1_000 if seed % 40 == 0 else random.randint(10, 100)
     case = make_case(seed, queries=WATCHED + neighbours, rows=random.randint(20, 90))
+    first = random.randint(0, 2)
     watched = range(WATCHED)
-    expected = answers(alone(case), watched, policy=case.policy)
-    actual = answers(crowded(case, random), watched, policy=case.policy)
+    expected = answers(alone(case, first), watched, policy=case.policy)
+    actual = answers(crowded(case, first, random), watched, policy=case.policy)
     assert actual == expected, f"seed {seed}: the first {WATCHED} queries see their {neighbours} neighbours"
