@@ -32,6 +32,13 @@ def engine(request: pytest.FixtureRequest, clock: ManualClock) -> cacq.Engine:
     return cacq.Engine(policy=request.param, clock=clock)
 
 
+@pytest.fixture
+def flowing(engine: cacq.Engine) -> cacq.Engine:
+    """An engine with one stream S(a, b, ts)."""
+    engine.create_stream("S", {"a": "int64", "b": "int64", "ts": "timestamp"}, timestamp="ts")
+    return engine
+
+
 @pytest.fixture(params=["whole", "one by one", "in threes"])
 def feed(request: pytest.FixtureRequest) -> Feed:
     """Pushes a list of dicts as one record, row by row, or three rows at a time: for answers that may not care."""

@@ -60,3 +60,8 @@ def words(slots: bitarray, count: int) -> Words:
 def bit(slot: int) -> np.uint64:
     """The slot's bit within its word."""
     return np.uint64(1 << (slot % WORD))
+
+
+def slots_of(mask: Words) -> list[int]:
+    """The slots of a set, ascending."""
+    return [int(slot) for slot in np.flatnonzero(np.unpackbits(mask.view(np.uint8), bitorder="little"))]

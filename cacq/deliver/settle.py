@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cacq.data.lineage import WORD, bit
+from cacq.data.lineage import WORD, bit, slots_of
 from cacq.data.record import Record
 from cacq.eddy.eddy import Survivors
 from cacq.eddy.tables import Tables
@@ -29,7 +29,7 @@ def settle(
             continue
         concerned = failure.slots.reshape(1, -1).copy()
         tables.fold(concerned)
-        for slot in tables.slots_in(survivors.live[position] & concerned[0]):
+        for slot in slots_of(survivors.live[position] & concerned[0]):
             if not holds(tables.disjuncts_of(slot), record, failure.row, functions):
                 survivors.live[position:, slot // WORD] &= ~bit(slot)
                 stopped.setdefault(slot, failure.error)

@@ -56,7 +56,7 @@ class Eddy:
         return _collect(delivered, failures, tables)
 
     def _drain(self, batch: Batch, tables: Tables) -> list[Batch]:
-        """Route one tile until nothing of it is left; its delivered rows, ascending."""
+        """Route one tile until nothing of it is left; what was delivered of it, in no order."""
         delivered: list[Batch] = []
         pool = _sort(batch, tables, delivered)
         while pool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from heapq import heappop, heappush
+from typing import Any
 
 import numpy as np
 from bitarray import bitarray
@@ -25,6 +26,9 @@ from cacq.kernels import lineages
 from cacq.query.ast import Expression
 from cacq.query.normalize import Conjunction, Indexed, Term
 from cacq.query.render import render
+
+
+REMEMBERED = 1024
 
 
 @dataclass(frozen=True)
@@ -129,6 +133,7 @@ class Tables:
         """The slots that need more operators than those of `done`."""
         found = self._incomplete.get(done)
         if found is None:
+            _bound(self._incomplete)
             found = np.zeros(self.layout.live_words, np.uint64)
             for mask, slots in self._complete_at.items():
                 if mask & ~done:
@@ -140,6 +145,7 @@ class Tables:
         """The clause bits whose last term was seen when `done` went from `before` to `after`; None for none."""
         key = (before, after)
         if key not in self._finishing:
+            _bound(self._finishing)
             found = np.zeros(len(self.layout.guards), np.uint64)
             for mask, clauses in self._finished_at.items():
                 if not mask & ~after and mask & ~before:
@@ -156,10 +162,6 @@ class Tables:
         """All conjunctions of the query in a slot."""
         others = [other for other, query_slot in self._disjuncts.items() if query_slot == slot]
         return [self._installed[each].conjunction for each in (slot, *others)]
-
-    def slots_in(self, mask: Words) -> list[int]:
-        """The slots of a set, ascending."""
-        return [int(slot) for slot in np.flatnonzero(np.unpackbits(mask.view(np.uint8), bitorder="little"))]
 
     def operator_of(self, term: Term) -> Operator | None:
         """The operator that a term lives in, if there is one (for EXPLAIN)."""
@@ -228,6 +230,12 @@ def _moves(disjuncts: dict[int, int]) -> tuple[Ints, Words, Ints, Words]:
     one = np.uint64(1)
     source_bits, target_bits = one << (source % WORD).astype(np.uint64), one << (target % WORD).astype(np.uint64)
     return source // WORD, source_bits, target // WORD, target_bits
+
+
+def _bound(remembered: dict[Any, Any]) -> None:
+    """Random routing through many operators meets very many values of `done`: forget them all now and then."""
+    if len(remembered) >= REMEMBERED:
+        remembered.clear()
 
 
 def _take_out(sets: dict[int, bitarray], mask: int, slot: int) -> None:
