@@ -27,7 +27,6 @@ from cacq.query.ast import Expression
 from cacq.query.normalize import Conjunction, Indexed, Term
 from cacq.query.render import render
 
-
 REMEMBERED = 1024
 
 
