@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-SUITES = [
-    "tests/test_golden.py", "tests/test_scenarios.py", "tests/test_paper_examples.py", "tests/test_kernels_lineage.py",
-    "tests/test_kernels_values.py",
-]  # fmt: skip
+SUITES = (
+    *(f"tests/test_{name}.py" for name in ("golden", "scenarios", "scenarios_functions", "paper_examples")),
+    *(f"tests/test_kernels_{name}.py" for name in ("lineage", "values")),
+)
 
 
 def test_the_scenarios_pass_with_interpreted_kernels() -> None:
