@@ -78,7 +78,8 @@ class Residuals:
         rng = np.random.default_rng(SEED)
         self.constants = rng.integers(-100, 100, queries).tolist()
         self.left, self.right = rng.integers(0, 100, tuples), rng.integers(0, 100, tuples)
-        self.layout = Layout((queries + 63) // 64, np.empty(0, np.int64))
+        words = range((queries + 63) // 64)
+        self.layout = Layout(words, [0] * len(words))
         self.live = np.zeros((tuples, self.layout.live_words), np.uint64)
         self.enabled = np.zeros(self.layout.live_words, np.uint64)
         for slot in range(queries):
@@ -97,7 +98,7 @@ class Residuals:
         return operator
 
     def run(self) -> None:
-        batch = begin(self.record, 0, len(self.record), self.enabled, self.layout, [])
+        batch = begin(self.record, 0, len(self.record), self.enabled, 1, self.layout, [])
         self.live = self.filter.process(batch).lineage
 
     def settle(self) -> None:

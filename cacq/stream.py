@@ -98,4 +98,4 @@ class Stream:
             if queries
         }
         ts = record.ts if whole else record.ts[rows]
-        self._results.append(self.name, Chunk(record.lsn, ts, columns, survivors.live))
+        self._results.append(self.name, Chunk(record.lsn, ts, columns, survivors.live, self.tables.layout))

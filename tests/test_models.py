@@ -11,7 +11,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invaria
 
 from cacq.data.batch import begin
 from cacq.data.column import Column
-from cacq.data.lineage import WORD, bit
+from cacq.data.lineage import WORD, Layout, bit, put, slot_set
 from cacq.data.record import Record
 from cacq.data.schema import Schema
 from cacq.data.types import Type
@@ -45,7 +45,7 @@ class GroupedFilterModel(RuleBasedStateMachine):
     @rule(target=terms, values=value_sets, clauses=st.integers(0, 3))
     def add(self, values: ValueSet, clauses: int) -> Target:
         slot = self.slots.take(clauses)
-        target = Target(slot, ALONE if clauses == 0 else self.slots.clause(slot, clauses - 1))
+        target = Target(slot, clauses - 1)
         self.filter.add(target, values)
         self.model[target] = values
         return target
@@ -60,16 +60,18 @@ class GroupedFilterModel(RuleBasedStateMachine):
     def probe(self, values: list[int | None]) -> None:
         layout = self.slots.layout()
         self.filter.refresh(layout)
-        self.filter._check()
+        self.filter._check(layout)
         column = Column(
             Type.INT64, np.array([value or 0 for value in values]), np.array([value is not None for value in values])
         )
         record = Record(Schema.of({"a": "int64"}), 1, np.zeros(len(values), np.int64), {"a": column})
         enabled = np.full(layout.live_words, ~np.uint64(0), np.uint64)
-        batch = self.filter.process(begin(record, 0, len(values), enabled, layout, []))
+        batch = self.filter.process(begin(record, 0, len(values), enabled, 1, layout, []))
         for i, value in enumerate(values):
             for target, accepted in self.model.items():
-                found = bool(batch.lineage[i, target.word(layout.live_words)] & bit(target.slot))
+                alone = target.clause == ALONE
+                word = layout.word(target.slot) if alone else layout.clause_word(target.slot, target.clause)
+                found = bool(batch.lineage[i, word] & bit(target.slot))
                 assert found == (value in accepted), (value, accepted)
 
     @invariant()
@@ -104,10 +106,13 @@ class SlotsModel(RuleBasedStateMachine):
     def every_clause_has_a_bit_of_its_own(self) -> None:
         self.slots._check()
         layout = self.slots.layout()
-        bits = [(self.slots.clause(slot, k), slot % WORD) for slot, n in self.owned.items() for k in range(n)]
+        bits = [(layout.clause_word(slot, k), slot % WORD) for slot, n in self.owned.items() for k in range(n)]
+        bits += [(layout.word(slot), slot % WORD) for slot in self.owned]
         assert len(bits) == len(set(bits))
-        for slot, clauses in self.owned.items():
-            assert all(layout.guards[self.slots.clause(slot, k)] == slot // WORD for k in range(clauses))
+        slots = slot_set()
+        for slot in self.owned:
+            put(slots, slot)
+        assert layout.slots_of(layout.live(slots)) == sorted(self.owned)
 
 
 @dataclass
@@ -158,7 +163,7 @@ class ResultLogModel(RuleBasedStateMachine):
             if not tenant.ended:
                 live[wanted[:, slot], slot // WORD] |= bit(slot)
                 tenant.results += [self.lsn * 1000 + i for i in np.flatnonzero(wanted[:, slot])]
-        self.log.append("S", Chunk(self.lsn, np.arange(rows) + self.lsn * 1000, {}, live))
+        self.log.append("S", Chunk(self.lsn, np.arange(rows) + self.lsn * 1000, {}, live, Layout((0, 1), (0, 0))))
 
     @invariant()
     def kept_are_the_last_and_dropped_the_rest(self) -> None:

@@ -13,7 +13,7 @@ from cacq.data.schema import Schema
 from cacq.data.types import Type
 from cacq.filters.evaluate import Frame, evaluate
 from cacq.filters.fold import fold
-from cacq.filters.truth import holds
+from cacq.filters.truth import truth_of
 from cacq.query import ast
 from cacq.query.normalize import MAX_CLAUSES, MAX_DISJUNCTS, Indexed, Residual, normalize
 
@@ -73,7 +73,8 @@ def test_normal_form_and_predicate_accept_the_same_rows(seed: int) -> None:
         record = random_record(rng, 12)
         truth = evaluate(predicate, Frame(12, record.column))
         wanted = [bool(v) for v in (truth.values if truth.valid is None else truth.values & truth.valid)]
-        assert [holds(disjuncts, record, row, {}) for row in range(12)] == wanted, predicate
+        truth = truth_of(disjuncts, record, np.arange(12), {})
+        assert truth.certain.tolist() == truth.possible.tolist() == wanted, predicate
 
 
 @pytest.mark.parametrize("seed", range(30))

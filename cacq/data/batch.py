@@ -23,14 +23,14 @@ class Failure:
 
 
 class Batch:
-    """Some rows of a record, ascending. All of them have visited the same operators, the bits of `done`.
+    """Some rows of a record, ascending. All of them have visited the same operators: those marked in `done`.
 
     `lineage` has a row for each tuple and `layout.width` words. `wanted` are the queries that are still live for some
     tuple and not complete. `failures` is one list for all batches of a record.
     """
 
     def __init__(
-        self, record: Record, rows: Ints, lineage: Words, layout: Layout, failures: list[Failure], done: int = 0
+        self, record: Record, rows: Ints, lineage: Words, layout: Layout, failures: list[Failure], done: Bools
     ) -> None:
         self.record = record
         self.rows = rows
@@ -56,13 +56,20 @@ class Batch:
             return whole.slice(first, last + 1)
         return whole.take(self.rows)
 
+    def visited(self, operator: int) -> None:
+        """Mark an operator as done; batches that were split off keep their own marks."""
+        self.done = self.done.copy()
+        self.done[operator] = True
+
     def keep(self, chosen: Bools) -> Batch:
         """The chosen tuples as a batch of their own."""
         return Batch(self.record, self.rows[chosen], self.lineage[chosen], self.layout, self.failures, self.done)
 
 
-def begin(record: Record, start: int, stop: int, enabled: Words, layout: Layout, failures: list[Failure]) -> Batch:
+def begin(
+    record: Record, start: int, stop: int, enabled: Words, operators: int, layout: Layout, failures: list[Failure]
+) -> Batch:
     """Rows `[start, stop)` of a record, wanted by every enabled query and seen by no operator."""
     lineage = np.zeros((stop - start, layout.width), np.uint64)
     lineage[:, : layout.live_words] = enabled
-    return Batch(record, np.arange(start, stop), lineage, layout, failures)
+    return Batch(record, np.arange(start, stop), lineage, layout, failures, np.zeros(operators, np.bool_))

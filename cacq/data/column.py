@@ -57,6 +57,13 @@ class Column:
         raw = np.zeros(1, np.uint8) if data is None or data.size == 0 else np.frombuffer(data, np.uint8)
         return view.astype(np.int64, copy=False), raw
 
+    def to_list(self) -> list[Any]:
+        """The values as Python objects, None for NULL; timestamps are integers."""
+        values: list[Any] = self.values.to_pylist() if self.type is Type.STRING else self.values.tolist()
+        if self.valid is None:
+            return values
+        return [value if present else None for value, present in zip(values, self.valid.tolist(), strict=True)]
+
     def to_arrow(self) -> pa.Array:
         """The column as an Arrow array of `type.arrow`."""
         mask = None if self.valid is None else ~self.valid

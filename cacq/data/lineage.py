@@ -8,7 +8,7 @@ queries hold disjunctions over several operators have clause words.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 from bitarray import bitarray
@@ -18,17 +18,44 @@ from cacq.data.arrays import Ints, Words
 WORD = 64
 
 
-@dataclass(frozen=True, eq=False)
 class Layout:
-    """`live_words` words for the queries, then a clause word for each entry of `guards`."""
+    """Where each slot's bits are. Slots are numbered in words of 64; the lineage holds only some of these words, in
+    order: the live words. Behind all of them come the clause words, `depths[i]` of them for live word i."""
 
-    live_words: int
-    guards: Ints
+    def __init__(self, words: Sequence[int], depths: Sequence[int]) -> None:
+        self.words: Ints = np.array(words, np.int64)
+        self.guards: Ints = np.repeat(np.arange(len(words)), np.array(depths, np.int64))
+        self.live_words = len(words)
+        self.width = len(words) + len(self.guards)
+        firsts = np.cumsum([self.live_words, *depths])
+        self._place = {word: (i, int(firsts[i])) for i, word in enumerate(words)}
 
-    @property
-    def width(self) -> int:
-        """Words of a tuple."""
-        return self.live_words + len(self.guards)
+    def __contains__(self, slot: int) -> bool:
+        return slot // WORD in self._place
+
+    def word(self, slot: int) -> int:
+        """The live word that holds the slot's bit."""
+        return self._place[slot // WORD][0]
+
+    def clause_word(self, slot: int, clause: int) -> int:
+        """The word that says whether this clause of the slot's query is true, at the same bit."""
+        return self._place[slot // WORD][1] + clause
+
+    def live(self, slots: bitarray) -> Words:
+        """A set of slots as live words; slots without a word are left out."""
+        held = np.frombuffer(slots.tobytes(), np.uint64)
+        padded = np.zeros(max(len(held), int(self.words.max(initial=-1)) + 1), np.uint64)
+        padded[: len(held)] = held
+        return padded[self.words]
+
+    def slots_of(self, live: Words) -> list[int]:
+        """The slots whose bits are set in live words, ascending."""
+        bits = np.flatnonzero(np.unpackbits(live.view(np.uint8), bitorder="little"))
+        return [int(slot) for slot in self.words[bits // WORD] * WORD + bits % WORD]
+
+    def add_by_slot(self, counts: Ints, out: Ints) -> None:
+        """Add counts for each bit of the live words to the entries of their slots."""
+        out.reshape(-1, WORD)[self.words] += counts.reshape(-1, WORD)
 
 
 def slot_set() -> bitarray:
@@ -49,19 +76,6 @@ def drop(slots: bitarray, slot: int) -> None:
         slots[slot] = 0
 
 
-def words(slots: bitarray, count: int) -> Words:
-    """The set as that many words."""
-    out = np.zeros(count, np.uint64)
-    held = np.frombuffer(slots.tobytes(), np.uint64)[:count]
-    out[: len(held)] = held
-    return out
-
-
 def bit(slot: int) -> np.uint64:
     """The slot's bit within its word."""
     return np.uint64(1 << (slot % WORD))
-
-
-def slots_of(mask: Words) -> list[int]:
-    """The slots of a set, ascending."""
-    return [int(slot) for slot in np.flatnonzero(np.unpackbits(mask.view(np.uint8), bitorder="little"))]

@@ -37,7 +37,7 @@ class Deltas:
 
     def rows(self) -> list[tuple[Any, ...]]:
         """The rows as tuples of Python values, None for NULL; timestamps are integers."""
-        lists: Sequence[list[Any]] = [_values(column) for column in self._columns.values()]
+        lists: Sequence[list[Any]] = [column.to_list() for column in self._columns.values()]
         return list(zip(*lists, strict=True))
 
     def to_arrow(self) -> pa.Table:
@@ -59,10 +59,3 @@ def _array(column: Column) -> npt.NDArray[Any]:
     else:
         values = column.values
     return values if column.valid is None else np.ma.MaskedArray(values, mask=~column.valid)
-
-
-def _values(column: Column) -> list[Any]:
-    values: list[Any] = column.values.to_pylist() if column.type is Type.STRING else column.values.tolist()
-    if column.valid is None:
-        return values
-    return [value if present else None for value, present in zip(values, column.valid.tolist(), strict=True)]

@@ -48,10 +48,10 @@ class Eddy:
         failures: list[Failure] = []
         delivered: list[Batch] = []
         if tables.enabled.any():
-            tile = max(64, min(MAX_TILE, TILE_BYTES // (8 * tables.layout.width)))
+            tile = max(1, min(MAX_TILE, TILE_BYTES // (8 * tables.layout.width)))
             for start in range(0, len(record), tile):
                 stop = min(start + tile, len(record))
-                batch = begin(record, start, stop, tables.enabled, tables.layout, failures)
+                batch = begin(record, start, stop, tables.enabled, len(tables.masks), tables.layout, failures)
                 delivered += self._drain(batch, tables)
         return _collect(delivered, failures, tables)
 
@@ -71,10 +71,10 @@ class Eddy:
         operator = tables.operators[index]
         started, taken = perf_counter_ns(), len(batch)
         batch = operator.process(batch)
-        before, batch.done = batch.done, batch.done | 1 << index
-        finishing = tables.finishing(before, batch.done)
+        batch.visited(index)
         layout = batch.layout
-        if finishing is not None:
+        if len(layout.guards):
+            finishing = tables.finishing(index, batch.done)
             lineages.finish(batch.lineage, layout.guards, finishing, layout.live_words)
         already = sum(map(len, delivered))
         staying = _sort(batch, tables, delivered)

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from heapq import heappop, heappush
 
-import numpy as np
-
 from cacq.data.lineage import WORD, Layout
 
 CLASSES = (0, 1, 2, 4, 8, 16)
+SPARE_WORDS = 4
+"""Empty words that are not worth a new layout, for which every operator's table is built anew."""
 
 
 class Slots:
@@ -22,9 +22,8 @@ class Slots:
     def __init__(self) -> None:
         self._free: dict[int, list[int]] = {depth: [] for depth in CLASSES}
         self._depth: list[int] = []
-        self._first_clause: list[int] = []
-        self._guards: list[int] = []
-        self._layout: Layout | None = None
+        self._tenants: list[int] = []
+        self._layout = Layout((), ())
 
     def __len__(self) -> int:
         return len(self._depth) * WORD
@@ -36,32 +35,36 @@ class Slots:
         if not free:
             word = len(self._depth)
             self._depth.append(depth)
-            self._first_clause.append(len(self._guards))
-            self._guards += [word] * depth
+            self._tenants.append(0)
             self._free[depth] = free = list(range(word * WORD, (word + 1) * WORD))
-            self._layout = None
-        return heappop(free)
+        slot = heappop(free)
+        self._tenants[slot // WORD] += 1
+        return slot
 
     def give_back(self, slot: int) -> None:
         """The slot's query has left every operator."""
         heappush(self._free[self._depth[slot // WORD]], slot)
-
-    def clause(self, slot: int, index: int) -> int:
-        """The clause word of the index-th clause of the query in the slot."""
-        assert index < self._depth[slot // WORD]
-        return self._first_clause[slot // WORD] + index
+        self._tenants[slot // WORD] -= 1
 
     def layout(self) -> Layout:
-        """The lineage that covers all slots handed out so far."""
-        if self._layout is None:
-            self._layout = Layout(len(self._depth), np.array(self._guards, np.int64))
+        """A lineage with a word for every slot that is taken, and not much more: it stays the same object until a
+        word is missing or most of its words are empty."""
+        occupied = [word for word, tenants in enumerate(self._tenants) if tenants]
+        fits = all(word * WORD in self._layout for word in occupied)
+        if not fits or self._layout.live_words > 2 * len(occupied) + SPARE_WORDS:
+            self._layout = Layout(occupied, [self._depth[word] for word in occupied])
         return self._layout
 
     def _check(self) -> None:
-        """No slot is free twice, and every clause word has its guard (used by tests)."""
+        """No slot is free twice, every slot that is taken has its words (used by tests)."""
         free = [slot for slots in self._free.values() for slot in slots]
         assert len(free) == len(set(free))
-        assert len(self._guards) == sum(self._depth)
-        for word, depth in enumerate(self._depth):
-            first = self._first_clause[word]
-            assert self._guards[first : first + depth] == [word] * depth
+        assert len(free) + sum(self._tenants) == len(self)
+        layout = self.layout()
+        assert layout.live_words <= 2 * sum(map(bool, self._tenants)) + SPARE_WORDS
+        for word, tenants in enumerate(self._tenants):
+            first = word * WORD
+            if tenants:
+                assert layout.words[layout.word(first)] == word
+            for clause in range(self._depth[word] if tenants else 0):
+                assert layout.guards[layout.clause_word(first, clause) - layout.live_words] == layout.word(first)

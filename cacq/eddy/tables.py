@@ -1,22 +1,20 @@
-"""The tables of one source (CACQ figure 2): its operators, its slots, and what each slot needs to be complete.
+"""The tables of one source (CACQ figure 2): its operators, its slots, and which operators each slot needs.
 
-`install` and `uninstall` are the only writers of operators. Bit i of a batch's `done` stands for operator i. A slot
-is complete when `done` covers its completion mask; a clause is finished when `done` covers the operators that hold
-its terms. Both are kept by mask, since very many queries share few masks.
+`install` and `uninstall` are the only writers of operators. Entry i of a batch's `done` stands for operator i. The
+paper's completionMask of a query is its column in `masks`, which is kept by operator: row i has the slots with a term
+in operator i. So a slot is complete when no operator that is not done has its bit, and a clause is finished when none
+has its clause bit: both are one OR of rows, however many queries there are.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from heapq import heappop, heappush
-from typing import Any
 
 import numpy as np
-from bitarray import bitarray
 
-from cacq.data.arrays import Ints, Words
+from cacq.data.arrays import Bools, Ints, Words
 from cacq.data.batch import Batch
-from cacq.data.lineage import WORD, Layout, drop, put, slot_set, words
+from cacq.data.lineage import Layout, bit, drop, put, slot_set
 from cacq.eddy.slots import Slots
 from cacq.filters.functions import UserFunction
 from cacq.filters.grouped import GroupedFilter
@@ -26,17 +24,6 @@ from cacq.kernels import lineages
 from cacq.query.ast import Expression
 from cacq.query.normalize import Conjunction, Indexed, Term
 from cacq.query.render import render
-
-REMEMBERED = 1024
-
-
-@dataclass(frozen=True)
-class Installed:
-    """What a slot holds: its clauses, the operators they need, and for each clause word the operators of its terms."""
-
-    conjunction: Conjunction
-    completion: int
-    clauses: tuple[tuple[int, int], ...]
 
 
 class Tables:
@@ -50,19 +37,16 @@ class Tables:
         self.layout: Layout = self.slots.layout()
         self.enabled: Words = np.zeros(0, np.uint64)
         self.masks: Words = np.zeros((0, 0), np.uint64)
+        self.clause_masks: Words = np.zeros((0, 0), np.uint64)
         self._functions = functions
         self._home: dict[Expression, int] = {}
         self._vacant: list[int] = []
-        self._installed: dict[int, Installed] = {}
+        self._installed: dict[int, Conjunction] = {}
         self._disjuncts: dict[int, int] = {}
         self._enabled = slot_set()
-        self._complete_at: dict[int, bitarray] = {}
-        self._finished_at: dict[int, bitarray] = {}
         self._fold: tuple[Ints, Words, Ints, Words] | None = None
         self._stale: set[int] = set()
         self._changed = False
-        self._incomplete: dict[int, Words] = {}
-        self._finishing: dict[tuple[int, int], Words | None] = {}
 
     def install(self, conjunction: Conjunction, query_slot: int | None = None) -> int:
         """Give a conjunction a slot and put its terms into operators. With `query_slot` it is one more disjunct of
@@ -70,20 +54,10 @@ class Tables:
         slot = self.slots.take(sum(len(clause) > 1 for clause in conjunction))
         self.errors.make_room(len(self.slots))
         self.errors.counts[slot] = 0
-        completion = 0
-        clauses: list[tuple[int, int]] = []
-        for clause in conjunction:
-            word = ALONE if len(clause) == 1 else self.slots.clause(slot, len(clauses))
-            operators = 0
-            for term in clause:
-                operators |= 1 << self._add(Target(slot, word), term)
-            completion |= operators
-            if word != ALONE:
-                clauses.append((word, operators))
-                put(self._finished_at.setdefault(operators, slot_set()), word * WORD + slot % WORD)
-        put(self._complete_at.setdefault(completion, slot_set()), slot)
+        for target, term in _targets(slot, conjunction):
+            self._add(target, term)
         put(self._enabled, slot)
-        self._installed[slot] = Installed(conjunction, completion, tuple(clauses))
+        self._installed[slot] = conjunction
         if query_slot is not None:
             self._disjuncts[slot] = query_slot
         self._changed = True
@@ -91,15 +65,8 @@ class Tables:
 
     def uninstall(self, slot: int) -> None:
         """Take the terms of a slot out of the operators, drop operators that are left empty, free the slot."""
-        installed = self._installed.pop(slot)
-        words_of_clauses = iter(installed.clauses)
-        for clause in installed.conjunction:
-            word = ALONE if len(clause) == 1 else next(words_of_clauses)[0]
-            for term in clause:
-                self._remove(Target(slot, word), term)
-        for word, operators in installed.clauses:
-            _take_out(self._finished_at, operators, word * WORD + slot % WORD)
-        _take_out(self._complete_at, installed.completion, slot)
+        for target, term in _targets(slot, self._installed.pop(slot)):
+            self._remove(target, term)
         drop(self._enabled, slot)
         self._disjuncts.pop(slot, None)
         self.slots.give_back(slot)
@@ -109,48 +76,36 @@ class Tables:
         """Bring every array that the eddy and the kernels read in step with the tables; a no-op if nothing changed."""
         if not self._changed:
             return
-        relaid = self.slots.layout() is not self.layout
-        self.layout = self.slots.layout()
-        self.enabled = words(self._enabled, self.layout.live_words)
-        self.masks = np.zeros((len(self.operators) + len(self._vacant), self.layout.live_words), np.uint64)
+        layout = self.slots.layout()
+        relaid = layout is not self.layout
+        self.layout = layout
+        self.enabled = layout.live(self._enabled)
+        operators = len(self.operators) + len(self._vacant)
+        self.masks = np.zeros((operators, layout.live_words), np.uint64)
+        self.clause_masks = np.zeros((operators, len(layout.guards)), np.uint64)
         for index, operator in self.operators.items():
             if relaid or index in self._stale:
-                operator.refresh(self.layout)
+                operator.refresh(layout)
             self.masks[index] = operator.mask
-        self._fold = _moves(self._disjuncts) if self._disjuncts else None
+            self.clause_masks[index] = operator.clause_mask
+        self._fold = _moves(self._disjuncts, layout) if self._disjuncts else None
         self._stale.clear()
-        self._incomplete.clear()
-        self._finishing.clear()
         self._changed = False
 
     def ready(self, batch: Batch) -> list[int]:
         """The operators that the batch has not visited and that a query which still wants one of its tuples needs."""
-        needed = np.flatnonzero((self.masks & batch.wanted).any(axis=1)).tolist()
-        return [index for index in needed if not batch.done >> index & 1]
+        return np.flatnonzero((self.masks & batch.wanted).any(axis=1) & ~batch.done).tolist()
 
-    def incomplete(self, done: int) -> Words:
-        """The slots that need more operators than those of `done`."""
-        found = self._incomplete.get(done)
-        if found is None:
-            _bound(self._incomplete)
-            found = np.zeros(self.layout.live_words, np.uint64)
-            for mask, slots in self._complete_at.items():
-                if mask & ~done:
-                    found |= words(slots, self.layout.live_words)
-            self._incomplete[done] = found
-        return found
+    def incomplete(self, done: Bools) -> Words:
+        """The slots that need more operators than those that are done."""
+        needed: Words = np.bitwise_or.reduce(self.masks[~done], axis=0)
+        return needed
 
-    def finishing(self, before: int, after: int) -> Words | None:
-        """The clause bits whose last term was seen when `done` went from `before` to `after`; None for none."""
-        key = (before, after)
-        if key not in self._finishing:
-            _bound(self._finishing)
-            found = np.zeros(len(self.layout.guards), np.uint64)
-            for mask, clauses in self._finished_at.items():
-                if not mask & ~after and mask & ~before:
-                    found |= words(clauses, len(self.layout.guards))
-            self._finishing[key] = found if found.any() else None
-        return self._finishing[key]
+    def finishing(self, index: int, done: Bools) -> Words:
+        """The clause bits that have a term in this operator and none in an operator that is not done."""
+        unfinished: Words = np.bitwise_or.reduce(self.clause_masks[~done], axis=0)
+        finished: Words = self.clause_masks[index] & ~unfinished
+        return finished
 
     def fold(self, live: Words) -> None:
         """Move the bit of each disjunct to the slot of its query, in every row."""
@@ -160,7 +115,7 @@ class Tables:
     def disjuncts_of(self, slot: int) -> list[Conjunction]:
         """All conjunctions of the query in a slot."""
         others = [other for other, query_slot in self._disjuncts.items() if query_slot == slot]
-        return [self._installed[each].conjunction for each in (slot, *others)]
+        return [self._installed[each] for each in (slot, *others)]
 
     def operator_of(self, term: Term) -> Operator | None:
         """The operator that a term lives in, if there is one (for EXPLAIN)."""
@@ -171,8 +126,8 @@ class Tables:
         """The kind of operator that a term lives in (for EXPLAIN)."""
         return _kind(term).kind
 
-    def _add(self, target: Target, term: Term) -> int:
-        """Put a term into its operator, made if there is none; returns the operator's bit."""
+    def _add(self, target: Target, term: Term) -> None:
+        """Put a term into its operator, made if there is none."""
         index = self._home.get(_key(term))
         if index is None:
             index = heappop(self._vacant) if self._vacant else len(self.operators)
@@ -185,7 +140,6 @@ class Tables:
         elif isinstance(operator, ResidualFilter) and not isinstance(term, Indexed):
             operator.add(target, term.constants)
         self._stale.add(index)
-        return index
 
     def _remove(self, target: Target, term: Term) -> None:
         index = self._home[_key(term)]
@@ -202,13 +156,9 @@ class Tables:
             heappush(self._vacant, index)
 
     def _check(self) -> None:
-        """Every slot's masks are where they belong and every operator is wanted (used by tests)."""
-        for slot, installed in self._installed.items():
-            assert self._complete_at[installed.completion][slot] and self._enabled[slot]
-            for word, operators in installed.clauses:
-                assert self._finished_at[operators][word * WORD + slot % WORD]
+        """Slots, operators and their bits agree (used by tests)."""
         assert self._enabled.count() == len(self._installed)
-        assert sum(slots.count() for slots in self._complete_at.values()) == len(self._installed)
+        assert all(self._enabled[slot] for slot in self._installed)
         assert sorted(self._home.values()) == sorted(self.operators)
         assert sorted([*self.operators, *self._vacant]) == list(range(len(self.operators) + len(self._vacant)))
         assert not any(operator.empty for operator in self.operators.values())
@@ -223,21 +173,21 @@ def _kind(term: Term) -> type[GroupedFilter] | type[ResidualFilter]:
     return GroupedFilter if isinstance(term, Indexed) else ResidualFilter
 
 
-def _moves(disjuncts: dict[int, int]) -> tuple[Ints, Words, Ints, Words]:
+def _targets(slot: int, conjunction: Conjunction) -> list[tuple[Target, Term]]:
+    """Every term of a conjunction with where its truth goes; clauses of more than one term are counted from 0."""
+    targets: list[tuple[Target, Term]] = []
+    clauses = 0
+    for clause in conjunction:
+        target = Target(slot, ALONE if len(clause) == 1 else clauses)
+        clauses += len(clause) > 1
+        targets += [(target, term) for term in clause]
+    return targets
+
+
+def _moves(disjuncts: dict[int, int], layout: Layout) -> tuple[Ints, Words, Ints, Words]:
     """Where each disjunct's bit is, and where its query's bit is."""
-    source, target = np.array(list(disjuncts)), np.array(list(disjuncts.values()))
-    one = np.uint64(1)
-    source_bits, target_bits = one << (source % WORD).astype(np.uint64), one << (target % WORD).astype(np.uint64)
-    return source // WORD, source_bits, target // WORD, target_bits
-
-
-def _bound(remembered: dict[Any, Any]) -> None:
-    """Random routing through many operators meets very many values of `done`: forget them all now and then."""
-    if len(remembered) >= REMEMBERED:
-        remembered.clear()
-
-
-def _take_out(sets: dict[int, bitarray], mask: int, slot: int) -> None:
-    drop(sets[mask], slot)
-    if not sets[mask].any():
-        del sets[mask]
+    places = [
+        (np.array([layout.word(slot) for slot in slots]), np.array([bit(slot) for slot in slots]))
+        for slots in (disjuncts, disjuncts.values())
+    ]
+    return *places[0], *places[1]

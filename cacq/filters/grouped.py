@@ -17,11 +17,11 @@ import pyarrow as pa
 from cacq.data.arrays import NO_NULLS, Int32s, Ints, Words
 from cacq.data.batch import Batch, Failure
 from cacq.data.column import Column
-from cacq.data.lineage import Layout
+from cacq.data.lineage import WORD, Layout, bit
 from cacq.data.types import Type
 from cacq.filters.evaluate import Frame, evaluate
 from cacq.filters.functions import UserFunction
-from cacq.filters.operator import ALONE, Operator, Target, ValueErrors
+from cacq.filters.operator import Operator, Target, ValueErrors
 from cacq.kernels import bit_tables, intervals, lineages, pairs, texts
 from cacq.query import ast
 from cacq.query.value_sets import ValueSet
@@ -60,16 +60,13 @@ class GroupedFilter(Operator):
     def refresh(self, layout: Layout) -> None:
         targets = list(self._terms)
         sets = list(self._terms.values())
-        self._set_masks(targets, layout)
+        words, guards, bits = self._place(targets, layout)
         self._cuts, flip_rows, flip_terms = _cut(sets, self.key.type)
         last = _length(self._cuts) + 1
         table = np.zeros((last + 2, layout.width), np.uint64)
-        words = np.array([t.word(layout.live_words) for t in targets], np.int64)
-        bits = np.uint64(1) << np.array([t.slot & 63 for t in targets], np.uint64)
-        alone = np.array([t.clause == ALONE for t in targets], np.bool_)
-        restricted = np.zeros(layout.width, np.uint64)
-        np.bitwise_or.at(restricted, words[alone], bits[alone])
-        neutral = ~restricted[: layout.live_words]
+        alone = words == guards
+        neutral = np.full(layout.live_words, ~np.uint64(0), np.uint64)
+        np.bitwise_and.at(neutral, words[alone], ~bits[alone])
         table[0, : layout.live_words] = neutral
         below = np.flatnonzero([s.below for s in sets])
         bit_tables.flip(table, np.zeros(len(below), np.int64), words[below], bits[below])
@@ -104,7 +101,9 @@ class GroupedFilter(Operator):
         frame = Frame(len(wanting), lambda name: batch.column(name).take(wanting), functions=self._functions)
         out[wanting] = self._search(evaluate(self.key, frame))
         if frame.errors is not None:
-            pairs.tally(batch.lineage, wanting[frame.errors], self.mask, self._errors.counts)
+            counts = np.zeros(batch.layout.live_words * WORD, np.int64)
+            pairs.tally(batch.lineage, wanting[frame.errors], self.mask, counts)
+            self._errors.add(counts, batch.layout)
         for position, error in frame.failures.items():
             out[wanting[position]] = null + 1
             batch.failures.append(Failure(int(batch.rows[wanting[position]]), self.mask, error))
@@ -128,12 +127,12 @@ class GroupedFilter(Operator):
         intervals.of_integers(values, valid, self._cuts, out)
         return out
 
-    def _check(self) -> None:
+    def _check(self, layout: Layout) -> None:
         """Every row of the table says what the terms say (used by tests)."""
         cuts = self._cuts if self.key.type is not Type.STRING else _texts(*self._cuts)
-        live_words = len(self.mask)
-        for target, values in self._terms.items():
-            column = self._table[:, target.word(live_words)] >> np.uint64(target.slot & 63) & np.uint64(1)
+        places = self._place(list(self._terms), layout)
+        for target, values, word in zip(self._terms, self._terms.values(), places.words, strict=True):
+            column = self._table[:, word] & bit(target.slot)
             inside = [values.below, *(key in values for key in (c if isinstance(c, bytes) else int(c) for c in cuts))]
             assert [bool(x) for x in column] == [*inside, values.null, True], (target, values)
 

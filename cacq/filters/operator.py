@@ -10,22 +10,25 @@ import numpy as np
 
 from cacq.data.arrays import Ints, Words
 from cacq.data.batch import Batch
-from cacq.data.lineage import Layout, slot_set
-from cacq.data.lineage import put as put_slot
-from cacq.data.lineage import words as as_words
+from cacq.data.lineage import Layout, bit
 
 ALONE = -1
 
 
 class Target(NamedTuple):
-    """Where the truth of a term goes: the slot of its query, and the clause word it sets, or ALONE."""
+    """Where the truth of a term goes: the slot of its query, and which of the query's clauses it is a term of. ALONE
+    is no clause: the term clears the slot's own bit where it is not true."""
 
     slot: int
     clause: int
 
-    def word(self, live_words: int) -> int:
-        """The word of the lineage that holds the bit."""
-        return self.slot >> 6 if self.clause == ALONE else live_words + self.clause
+
+class Places(NamedTuple):
+    """Targets as kernels see them: the word and bit that the truth goes to, and the live word with the query's bit."""
+
+    words: Ints
+    guards: Ints
+    bits: Words
 
 
 @dataclass
@@ -57,9 +60,13 @@ class ValueErrors:
         if slots > len(self.counts):
             self.counts = np.concatenate([self.counts, np.zeros(slots - len(self.counts), np.int64)])
 
+    def add(self, counts: Ints, layout: Layout) -> None:
+        """Add counts for each bit of the live words."""
+        layout.add_by_slot(counts, self.counts)
+
 
 class Operator(ABC):
-    """Holds the terms of many queries. `install` is the only writer; after it wrote, `refresh` comes before `process`.
+    """Holds the terms of many queries. After terms came or went, `refresh` comes before `process`.
 
     `mask` has the slots that have a term here, `clause_mask` the clause bits that a term here can set.
     """
@@ -90,11 +97,14 @@ class Operator(ABC):
     def process(self, batch: Batch) -> Batch:
         """Narrow the lineage of the batch by every term at once."""
 
-    def _set_masks(self, targets: list[Target], layout: Layout) -> None:
-        slots, clauses = slot_set(), slot_set()
-        for target in targets:
-            put_slot(slots, target.slot)
-            if target.clause != ALONE:
-                put_slot(clauses, target.clause * 64 + target.slot % 64)
-        self.mask = as_words(slots, layout.live_words)
-        self.clause_mask = as_words(clauses, len(layout.guards))
+    def _place(self, targets: list[Target], layout: Layout) -> Places:
+        """Where the targets are in this layout; sets the masks."""
+        guards = np.array([layout.word(slot) for slot, _ in targets], np.int64)
+        words = [layout.word(slot) if clause == ALONE else layout.clause_word(slot, clause) for slot, clause in targets]
+        places = Places(np.array(words, np.int64), guards, np.array([bit(slot) for slot, _ in targets], np.uint64))
+        self.mask = np.zeros(layout.live_words, np.uint64)
+        np.bitwise_or.at(self.mask, places.guards, places.bits)
+        all_words = np.zeros(layout.width, np.uint64)
+        np.bitwise_or.at(all_words, places.words, places.bits)
+        self.clause_mask = all_words[layout.live_words :]
+        return places

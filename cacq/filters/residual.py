@@ -15,11 +15,11 @@ import pyarrow as pa
 from cacq.data.arrays import Words
 from cacq.data.batch import Batch, Failure
 from cacq.data.column import Column
-from cacq.data.lineage import Layout, put, slot_set, words
+from cacq.data.lineage import WORD, Layout
 from cacq.data.types import Type
 from cacq.filters.evaluate import Frame, evaluate
 from cacq.filters.functions import UserFunction
-from cacq.filters.operator import Operator, Target, ValueErrors
+from cacq.filters.operator import Operator, Places, Target, ValueErrors
 from cacq.kernels import pairs
 from cacq.query import ast
 
@@ -42,12 +42,12 @@ class ResidualFilter(Operator):
         self._targets: dict[tuple[ast.Constant, ...], list[Target]] = {}
         self._parameters: list[Column] = []
         self._first = np.zeros(1, np.int64)
-        self._words = self._guards = np.zeros(0, np.int64)
-        self._bits: Words = np.zeros(0, np.uint64)
+        self._places = Places(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.uint64))
+        self._count = 0
 
     @property
     def predicates(self) -> int:
-        return len(self._words)
+        return self._count
 
     @property
     def empty(self) -> bool:
@@ -56,20 +56,19 @@ class ResidualFilter(Operator):
     def add(self, target: Target, constants: tuple[ast.Constant, ...]) -> None:
         """Install one term."""
         self._targets.setdefault(constants, []).append(target)
+        self._count += 1
 
     def remove(self, target: Target, constants: tuple[ast.Constant, ...]) -> None:
         """Take one term out."""
         self._targets[constants].remove(target)
+        self._count -= 1
         if not self._targets[constants]:
             del self._targets[constants]
 
     def refresh(self, layout: Layout) -> None:
         targets = list(chain.from_iterable(self._targets.values()))
-        self._set_masks(targets, layout)
         self._first = np.cumsum([0, *map(len, self._targets.values())])
-        self._words = np.array([t.word(layout.live_words) for t in targets], np.int64)
-        self._guards = np.array([t.slot >> 6 for t in targets], np.int64)
-        self._bits = np.uint64(1) << np.array([t.slot & 63 for t in targets], np.uint64)
+        self._places = self._place(targets, layout)
         self._parameters = [constant_column(constants) for constants in zip(*self._targets, strict=True)]
 
     def process(self, batch: Batch) -> Batch:
@@ -84,8 +83,8 @@ class ResidualFilter(Operator):
         lineage = batch.lineage[start:stop]
         room = (stop - start) * (len(self._first) - 1)
         rows, predicates, counts = np.empty(room, np.int64), np.empty(room, np.int64), np.zeros(2, np.int64)
-        targets = (self._first, self._words, self._guards, self._bits)
-        pairs.needed(lineage, *targets, rows, predicates, counts)
+        words, guards, bits = self._places
+        pairs.needed(lineage, self._first, words, guards, bits, rows, predicates, counts)
         self.counters.spared += int(counts[1])
         rows, predicates = rows[: counts[0]], predicates[: counts[0]]
         if not len(rows):
@@ -95,22 +94,24 @@ class ResidualFilter(Operator):
         column = evaluate(self.shape, frame)
         truth = column.values if column.valid is None else column.values & column.valid
         if frame.errors is not None:
-            first, _, guards, bits = targets
             wrong = frame.errors
-            pairs.tally_terms(lineage, first, guards, bits, rows[wrong], predicates[wrong], self._errors.counts)
+            counts = np.zeros(batch.layout.live_words * WORD, np.int64)
+            pairs.tally_terms(lineage, self._first, guards, bits, rows[wrong], predicates[wrong], counts)
+            self._errors.add(counts, batch.layout)
         if frame.failures:
             truth = truth.copy()
         for k, error in frame.failures.items():
             truth[k] = True
             row = int(batch.rows[start + rows[k]])
             batch.failures.append(Failure(row, self._slots_of(int(predicates[k])), error))
-        pairs.apply(lineage, *targets, rows, predicates, np.ascontiguousarray(truth))
+        pairs.apply(lineage, self._first, words, guards, bits, rows, predicates, np.ascontiguousarray(truth))
 
     def _slots_of(self, predicate: int) -> Words:
-        slots = slot_set()
-        for t in range(self._first[predicate], self._first[predicate + 1]):
-            put(slots, int(self._guards[t]) * 64 + int(self._bits[t]).bit_length() - 1)
-        return words(slots, len(self.mask))
+        """The slots that hold a predicate, as live words."""
+        held = slice(self._first[predicate], self._first[predicate + 1])
+        live = np.zeros(len(self.mask), np.uint64)
+        np.bitwise_or.at(live, self._places.guards[held], self._places.bits[held])
+        return live
 
 
 def constant_column(constants: tuple[ast.Constant, ...]) -> Column:
