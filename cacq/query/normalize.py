@@ -69,34 +69,47 @@ class _TooWide(Exception):
 
 def normalize(predicate: ast.Expression | None) -> tuple[Conjunction, ...]:
     """The disjuncts of a folded predicate: one as a rule; none where no row can satisfy it."""
-    if predicate is None:
-        return ((),)
-    parts = predicate.parts if isinstance(predicate, ast.And) else (predicate,)
-    nodes = [_monotone(part, False) for part in parts]
     clauses: list[Clause] = []
-    wide: list[int] = []
+    wide: list[tuple[_Node, Term]] = []
     room = MAX_CLAUSES
-    for i, node in enumerate(nodes):
-        try:
-            found = _clauses(node)
-        except _TooWide:
-            found = []
-            wide.append(i)
-        needed = sum(len(clause) > 1 for clause in found)
-        if needed > room:
-            wide.append(i)
+    for expression, negated in _conjuncts(predicate):
+        node = _monotone(expression, negated)
+        found = _clauses_if_few(node, room)
+        if found is None:
+            wide.append((node, _leaf(expression, negated)))
         else:
             clauses += found
-            room -= needed
-    if wide:
-        try:
-            conjunctions = [_conjunction([(term,) for term in d]) for d in _disjuncts(_All(tuple(nodes)))]
-            return tuple(conjunction for conjunction in conjunctions if conjunction is not None)
-        except _TooWide:
-            for i in wide:
-                clauses += [(term,) for term in (_whole(parts[i]), *_necessary(nodes[i]))]
-    conjunction = _conjunction(clauses)
-    return () if conjunction is None else (conjunction,)
+            room -= sum(len(clause) > 1 for clause in found)
+    try:
+        disjuncts = _disjuncts(_All(tuple(node for node, _ in wide)))
+    except _TooWide:
+        disjuncts = [tuple(term for node, whole in wide for term in (*_necessary(node), whole))]
+    conjunctions = [_conjunction([*clauses, *((term,) for term in terms)]) for terms in disjuncts]
+    return tuple(conjunction for conjunction in conjunctions if conjunction is not None)
+
+
+def _conjuncts(predicate: ast.Expression | None) -> list[tuple[ast.Expression, bool]]:
+    """Expressions that must all hold, or not hold where the flag says so."""
+    found: list[tuple[ast.Expression, bool]] = []
+    waiting = [] if predicate is None else [(predicate, False)]
+    while waiting:
+        expression, negated = waiting.pop()
+        if isinstance(expression, ast.Not):
+            waiting.append((expression.operand, not negated))
+        elif isinstance(expression, ast.Or if negated else ast.And):
+            waiting += [(part, negated) for part in reversed(expression.parts)]
+        else:
+            found.append((expression, negated))
+    return found
+
+
+def _clauses_if_few(node: _Node, room: int) -> list[Clause] | None:
+    """The clauses of a node, if they are few enough and need at most so many clause slots."""
+    try:
+        found = _clauses(node)
+    except _TooWide:
+        return None
+    return found if sum(len(clause) > 1 for clause in found) <= room else None
 
 
 def _monotone(expression: ast.Expression, negated: bool) -> _Node:
@@ -152,10 +165,6 @@ def _leaf(expression: ast.Expression, negated: bool) -> Term:
     if _indexable(expression):
         return Indexed(expression, value_sets.of_comparison("=", not negated, Type.BOOL))
     return _lift(ast.Not(expression) if negated else expression)
-
-
-def _whole(expression: ast.Expression) -> Term:
-    return _leaf(expression, False)
 
 
 def _indexable(expression: ast.Expression) -> bool:
@@ -246,13 +255,14 @@ def _disjuncts(node: _Node) -> list[tuple[Term, ...]]:
     if isinstance(node, _Any):
         found = [terms for part in node.parts for terms in _disjuncts(part)]
     elif isinstance(node, _All):
-        found = [()]
+        found = [_conjoined([part for part in node.parts if isinstance(part, Indexed | Residual)])]
         for part in node.parts:
-            factors = _disjuncts(part)
-            if len(found) * len(factors) > MAX_PRODUCT:
-                raise _TooWide
-            found = [_conjoined((*left, *right)) for left in found for right in factors]
-            found = [terms for terms in dict.fromkeys(found) if not _impossible(terms)]
+            if isinstance(part, _All | _Any):
+                factors = _disjuncts(part)
+                if len(found) * len(factors) > MAX_PRODUCT:
+                    raise _TooWide
+                found = list(dict.fromkeys(_conjoined((*left, *right)) for left in found for right in factors))
+        found = [terms for terms in found if not _impossible(terms)]
     else:
         found = [(node,)]
     if len(found) > MAX_DISJUNCTS:
@@ -270,23 +280,22 @@ def _impossible(terms: Iterable[Term]) -> bool:
 
 def _necessary(node: _Node) -> list[Term]:
     """What the node implies for single keys: rows outside of these sets cannot satisfy it."""
-    covers = ((key, _cover(node, key)) for key in dict.fromkeys(_keys(node)))
-    return [Indexed(key, values) for key, values in covers if not values.everything]
+    covers = _covers(node)
+    return [] if covers is None else [Indexed(key, values) for key, values in covers.items() if not values.everything]
 
 
-def _keys(node: _Node) -> Iterable[ast.Expression]:
-    if isinstance(node, Indexed):
-        yield node.key
-    elif isinstance(node, _All | _Any):
-        for part in node.parts:
-            yield from _keys(part)
-
-
-def _cover(node: _Node, key: ast.Expression) -> ValueSet:
-    """The values of a key for which the node may be true."""
-    if isinstance(node, Indexed) and node.key == key:
-        return node.values
-    if isinstance(node, _All | _Any) and node.parts:
-        covers = [_cover(part, key) for part in node.parts]
-        return value_sets.intersection(covers) if isinstance(node, _All) else value_sets.union(covers)
-    return value_sets.NOTHING if node == _FALSE else value_sets.EVERYTHING
+def _covers(node: _Node) -> dict[ast.Expression, ValueSet] | None:
+    """For each key that the node restricts, the values for which it may be true; None if it never is."""
+    if not isinstance(node, _All | _Any):
+        return {node.key: node.values} if isinstance(node, Indexed) else {}
+    below = [_covers(part) for part in node.parts]
+    known = [covers for covers in below if covers is not None]
+    if len(known) < len(below) if isinstance(node, _All) else not known:
+        return None
+    sets: dict[ast.Expression, list[ValueSet]] = {}
+    for covers in known:
+        for key, values in covers.items():
+            sets.setdefault(key, []).append(values)
+    if isinstance(node, _All):
+        return {key: value_sets.intersection(values) for key, values in sets.items()}
+    return {key: value_sets.union(values) for key, values in sets.items() if len(values) == len(known)}
