@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
+from cacq.arguments import (
+    check_function_name,
+    check_later_options,
+    check_name,
+    check_query_text,
+    check_query_texts,
+    check_seconds,
+    check_type,
+    check_types,
+    check_whole_number,
+    checked_clock,
+)
 from cacq.data.moment import timestamp as as_timestamp
 from cacq.data.schema import Schema
-from cacq.data.types import Type
 from cacq.deliver.log import ResultLog
 from cacq.deliver.project import columns_of
 from cacq.eddy.eddy import Eddy
 from cacq.eddy.routing import Policy, make
-from cacq.eddy.standing import Standing
 from cacq.eddy.tickets import Ledger
 from cacq.errors import CacqError, CatalogError, OptionError
 from cacq.explain import explain_query, explain_select, operator_rows
@@ -24,21 +33,22 @@ from cacq.handle import Query
 from cacq.query import ast
 from cacq.query.bind import bind
 from cacq.query.names import nearest
-from cacq.query.normalize import normalize
+from cacq.query.normalize import Conjunction, normalize
+from cacq.query.parse import room_for_recursion
 from cacq.stream import Definition, Pushed, Stream
-
-LATER_OPTIONS: dict[str, tuple[Any, ...]] = {
-    "memory_bytes": (None,),
-    "lineage": ("auto", "dense"),
-    "expiration": ("piggybacked",),
-    "join_groups": ("auto",),
-}
-"""Options of the interface of which only these values exist in this version."""
 
 
 def system_clock() -> int:
     """Microseconds since 1970 by the system's clock."""
     return time.time_ns() // 1000
+
+
+class _Plan(NamedTuple):
+    """A query that is ready to be installed."""
+
+    sql: str
+    select: ast.Select
+    disjuncts: tuple[Conjunction, ...]
 
 
 class Engine:
@@ -59,25 +69,19 @@ class Engine:
         given = {
             "memory_bytes": memory_bytes, "lineage": lineage, "expiration": expiration, "join_groups": join_groups,
         }  # fmt: skip
-        for option, value in given.items():
-            if value not in LATER_OPTIONS[option]:
-                allowed = ", ".join(repr(choice) for choice in LATER_OPTIONS[option])
-                raise OptionError(f"{option}={value!r} is not available in this version", f"leave it at {allowed}")
-        if isinstance(retain_bytes, bool) or not isinstance(retain_bytes, int) or retain_bytes < 0:
-            raise OptionError(f"retain_bytes={retain_bytes!r} is not a number of bytes", "give an integer from 0 up")
-        if clock is not None and not callable(clock):
-            raise OptionError("clock must be a function that returns microseconds since 1970 as an integer")
+        check_later_options(given)
         self._ledger = Ledger()
-        self._policy = make(policy, seed, self._ledger)
+        self._policy = make(policy, check_whole_number(seed, "seed"), self._ledger)
         self._eddies: dict[str, Eddy] = {}
-        self._clock = clock or system_clock
+        self._clock = checked_clock(system_clock if clock is None else clock)
         self._streams: dict[str, Stream] = {}
         self._functions: dict[str, UserFunction] = {}
         self._queries: dict[str, Query] = {}  # by name; an unnamed query's is its id
-        self._holders: dict[Standing, dict[str, Query]] = {}
-        self._results = ResultLog(retain_bytes)
+        self._ids: dict[str, str] = {}
+        self._results = ResultLog(check_whole_number(retain_bytes, "retain_bytes", 0))
         self._lsn = 0
         self._registered = 0
+        self._pushing = False
 
     def create_stream(
         self,
@@ -88,14 +92,11 @@ class Engine:
         flow: str = "default",
     ) -> None:
         """Make a stream; a second call with the same definition changes nothing, with another one it is refused."""
-        if not isinstance(name, str) or not name:
-            raise OptionError(f"a stream's name must be a non-empty string, not {name!r}")
-        if not isinstance(lateness, int | float) or not 0 <= lateness < math.inf:
-            raise OptionError(f"lateness={lateness!r} is not a number of seconds", "give 0 or more seconds")
-        definition = Definition(Schema.of(schema, timestamp), round(lateness * 1_000_000), flow)
+        name, flow = check_name(name, "a stream's name"), check_name(flow, "a flow's name")
+        definition = Definition(Schema.of(schema, timestamp), check_seconds(lateness, "lateness"), flow)
         known = self._streams.get(name)
         if known is not None:
-            if known.definition != definition:
+            if known.definition != definition or list(known.schema.columns) != list(definition.schema.columns):
                 raise CatalogError(f"the stream {name!r} exists with another definition", "choose another name")
             return
         self._next_lsn()
@@ -103,16 +104,17 @@ class Engine:
         self._streams[name] = Stream(name, definition, self._clock, self._functions, self._results)
 
     def register_function(
-        self, name: str, function: Callable[..., Any], args: Iterable[str], returns: str, vectorized: bool = False
+        self, name: str, function: Callable[..., Any], args: Sequence[str], returns: str, vectorized: bool = False
     ) -> None:
         """Make a Python function known to SQL. It must be deterministic; names of functions ignore case."""
-        if not isinstance(name, str) or not name.isidentifier():
-            raise OptionError(f"a function's name must be an identifier, not {name!r}")
+        name = check_function_name(name)
         if not callable(function):
             raise OptionError(f"the function {name!r} cannot be called: {function!r}")
-        if name.lower() in (known.lower() for known in self._functions) or name.lower() == "abs":
+        if not isinstance(vectorized, bool):
+            raise OptionError(f"vectorized={vectorized!r} is neither True nor False")
+        if name.lower() in (known.lower() for known in self._functions):
             raise CatalogError(f"the function {name!r} exists already", "choose another name")
-        signature = ast.Function(name, tuple(_type(text) for text in args), _type(returns))
+        signature = ast.Function(name, check_types(args, "args"), check_type(returns))
         self._functions[name] = UserFunction(signature, function, vectorized)
 
     def register(self, sql: str, name: str | None = None, materialize: bool = False) -> Query:
@@ -122,30 +124,35 @@ class Engine:
                 "a query without a window cannot be materialized: its answer only grows", "leave materialize=False"
             )
         self._refuse_name(name)
-        return self._install(sql, self._bind(sql), name)
+        return self._install(self._bind(sql), name)
 
     def register_many(self, texts: Iterable[str]) -> list[Query]:
         """Register all of the queries, or none if one is wrong."""
-        texts = list(texts)
         bound = []
-        for number, sql in enumerate(texts):
+        for number, sql in enumerate(check_query_texts(texts)):
             try:
                 bound.append(self._bind(sql))
             except CacqError as error:
                 error.message = f"query {number}: {error.message}"
                 raise
-        return [self._install(sql, select, None) for sql, select in zip(texts, bound, strict=True)]
+        return [self._install(plan, None) for plan in bound]
 
     def push(self, stream: str, data: object) -> Pushed:
         """Take rows in. When it returns, what follows from them can be polled. Bad data is refused whole."""
         source = self._stream(stream)
+        self._refuse_reentry()
         columns, ts = source.check(data)
-        pushed, stopped = source.push(columns, ts, self._lsn + 1, self._eddies[source.definition.flow])
+        self._pushing = True
+        try:
+            pushed, stopped = source.push(columns, ts, self._lsn + 1, self._eddies[source.definition.flow])
+        finally:
+            self._pushing = False
         self._next_lsn()
         for standing, error in stopped.items():
-            for query in list(self._holders[standing].values()):
+            for name in list(standing.holders):
+                query = self._queries[name]
                 self._leave(query)
-                query.end("parked", pushed.lsn + 1, error)
+                query._end("parked", pushed.lsn + 1, error)
         return pushed
 
     def advance(self, stream: str, ts: object) -> None:
@@ -157,19 +164,23 @@ class Engine:
 
     def cancel(self, query: Query) -> None:
         """End a query; cancelling twice does no harm. A parked query gives its name back."""
+        if not isinstance(query, Query):
+            raise OptionError(f"only a query can be cancelled, not {query!r}", "give what register returned")
         if self._queries.get(query.name) is not query:
             return
+        self._refuse_reentry()
         if query.state == "active":
             self._leave(query)
-            query.end("cancelled", self._next_lsn())
+            query._end("cancelled", self._next_lsn())
         del self._queries[query.name]
+        del self._ids[query.id]
 
     def explain(self, query: str | Query) -> dict[str, Any]:
         """How a query is evaluated: its terms, the operators they live in, and who shares them."""
         if isinstance(query, Query):
             return explain_query(query)
-        select = self._bind(query)
-        return explain_select(query, select, self._streams[select.source], normalize(select.predicate))
+        plan = self._bind(query)
+        return explain_select(plan.sql, plan.select, self._streams[plan.select.source], plan.disjuncts)
 
     def stats(self) -> dict[str, Any]:
         """Counters of operators and sources since the start."""
@@ -177,7 +188,7 @@ class Engine:
         return {
             "lsn": self._lsn,
             "queries": len(self._queries),
-            "predicates": len(self._holders),
+            "predicates": sum(len(stream.standing) for stream in self._streams.values()),
             "operators": rows,
             "terms_skipped": sum(row["terms_skipped"] for row in rows),
             "sources": {
@@ -187,60 +198,56 @@ class Engine:
             "results": {"bytes": self._results.nbytes},
         }
 
-    def _bind(self, sql: str) -> ast.Select:
-        """The query as checked against the catalog, its constants folded."""
+    def _bind(self, sql: str) -> _Plan:
+        """The query as checked against the catalog, its constants folded, its predicate in normal form."""
+        sql = check_query_text(sql)
         schemas = {name: stream.schema for name, stream in self._streams.items()}
         functions = {name: function.signature for name, function in self._functions.items()}
         select = bind(sql, schemas, functions)
-        outputs = tuple(ast.Output(output.name, fold(output.expression)) for output in select.outputs)
-        predicate = None if select.predicate is None else fold(select.predicate)
-        return ast.Select(select.source, select.schema, outputs, predicate)
+        with room_for_recursion():
+            outputs = tuple(ast.Output(output.name, fold(output.expression)) for output in select.outputs)
+            predicate = None if select.predicate is None else fold(select.predicate)
+            return _Plan(sql, ast.Select(select.source, select.schema, outputs, predicate), normalize(predicate))
 
-    def _install(self, sql: str, select: ast.Select, name: str | None) -> Query:
-        stream = self._streams[select.source]
+    def _install(self, plan: _Plan, name: str | None) -> Query:
+        """Make a query of a plan; nothing of this can fail."""
+        self._refuse_reentry()
+        stream = self._streams[plan.select.source]
         self._registered += 1
-        while f"q{self._registered}" in self._queries:
+        while f"id-{self._registered}" in self._queries:
             self._registered += 1
-        identity = f"q{self._registered}"
+        identity = f"id-{self._registered}"
         name = name or identity
-        query = Query(self, stream, identity, name, sql, select, normalize(select.predicate))
-        query.begin(self._next_lsn())
-        stream.shown.update(columns_of(output.expression for output in select.outputs))
+        query = Query(self, stream, identity, name, plan.sql, plan.select, plan.disjuncts)
+        query._begin(self._next_lsn())
+        stream.shown.update(columns_of(output.expression for output in plan.select.outputs))
         self._queries[name] = query
-        self._holders.setdefault(query.standing, {})[name] = query
+        self._ids[identity] = name
         return query
 
     def _leave(self, query: Query) -> None:
         """Take an active query out of the flow."""
-        holders = self._holders[query.standing]
-        del holders[query.name]
-        if not holders:
-            del self._holders[query.standing]
-        query.stream.shown.subtract(columns_of(output.expression for output in query.select.outputs))
-        query.stream.standing.let_go(query.standing)
+        stream = query._stream
+        stream.shown.subtract(columns_of(output.expression for output in query._select.outputs))
+        stream.standing.let_go(query._standing, query.name)
 
     def _refuse_name(self, name: str | None) -> None:
         if name is None:
             return
-        if not isinstance(name, str) or not name:
-            raise OptionError(f"a query's name must be a non-empty string, not {name!r}")
-        if name in self._queries:
+        if check_name(name, "a query's name") in self._queries or name in self._ids:
             raise CatalogError(f"the query {name!r} exists already", "cancel it first, or choose another name")
 
     def _stream(self, name: str) -> Stream:
-        stream = self._streams.get(name)
+        stream = self._streams.get(name) if isinstance(name, str) else None
         if stream is None:
             raise CatalogError(f"there is no stream {name!r}", nearest(str(name), self._streams, "streams"))
         return stream
 
+    def _refuse_reentry(self) -> None:
+        """A user function that calls its engine back would change it in the middle of a push."""
+        if self._pushing:
+            raise OptionError("the engine is in the middle of a push", "do not call it from inside a user function")
+
     def _next_lsn(self) -> int:
         self._lsn += 1
         return self._lsn
-
-
-def _type(text: str) -> Type:
-    try:
-        return Type(text)
-    except ValueError:
-        allowed = ", ".join(type.value for type in Type)
-        raise OptionError(f"{text!r} is no type", f"types are: {allowed}") from None

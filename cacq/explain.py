@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 def explain_query(query: Query) -> dict[str, Any]:
     """How a registered query is evaluated."""
-    answer = explain_select(query.sql, query.select, query.stream, query.disjuncts)
+    answer = explain_select(query.sql, query._select, query._stream, query._disjuncts)
     active = query.state == "active"
     return {
         "id": query.id,
         "name": query.name,
         "state": query.state,
         **answer,
-        "slots": list(query.standing.slots) if active else [],
-        "queries_with_this_predicate": query.standing.holders if active else 0,
+        "slots": list(query._standing.slots) if active else [],
+        "queries_with_this_predicate": len(query._standing.holders) if active else 0,
     }
 
 

@@ -36,11 +36,11 @@ class Query:
         self.pattern = "MON"
         self.state = "active"
         self.error: Exception | None = None
-        self.select = select
-        self.disjuncts = disjuncts
-        self.standing = stream.standing.hold(disjuncts)
-        self.stream = stream
-        self.tenancy: Tenancy | None = None
+        self._select = select
+        self._disjuncts = disjuncts
+        self._standing = stream.standing.hold(disjuncts, name)
+        self._stream = stream
+        self._tenancy: Tenancy | None = None
         self._engine = engine
         self._position = stream.log.end
         self._seq = 0
@@ -54,19 +54,19 @@ class Query:
     @property
     def schema(self) -> dict[str, str]:
         """Output columns and their types."""
-        return {output.name: Type(output.expression.type).value for output in self.select.outputs}
+        return {output.name: Type(output.expression.type).value for output in self._select.outputs}
 
     @property
     def clock(self) -> int | None:
         """The time up to which the stream is complete, in microseconds; None before its first row."""
-        return self.stream.watermark.value
+        return self._stream.watermark.value
 
     @property
     def results(self) -> int:
         """How many results there have been so far, polled or not."""
-        if self.tenancy is None:
+        if self._tenancy is None:
             return 0
-        slot, waiting = self.tenancy.slot, self.stream.log.read(self.tenancy, self._position)
+        slot, waiting = self._tenancy.slot, self._stream.log.read(self._tenancy, self._position)
         return self._seq + self._lost() + sum(chunk.count(slot) for chunk in waiting)
 
     @property
@@ -77,16 +77,16 @@ class Query:
 
     def poll(self) -> Deltas:
         """The results since the last poll, in order. Raises ResultsLost once if some were dropped in between."""
-        if self.tenancy is None:
-            return project(self.select, [], [], 0)[0]
+        if self._tenancy is None:
+            return project(self._select, [], [], 0)[0]
         lost = self._lost()
         if lost:
             self._seq += lost
             raise ResultsLost(lost)
-        slot, chunks = self.tenancy.slot, self.stream.log.read(self.tenancy, self._position)
+        slot, chunks = self._tenancy.slot, self._stream.log.read(self._tenancy, self._position)
         positions = [chunk.positions(slot) for chunk in chunks]
-        deltas, errors = project(self.select, chunks, positions, self._seq)
-        self._position = self.stream.log.end
+        deltas, errors = project(self._select, chunks, positions, self._seq)
+        self._position = self._stream.log.end
         self._seq += len(deltas)
         self._projection_errors += errors
         return deltas
@@ -101,23 +101,23 @@ class Query:
         """End the query: it takes no further rows. What it has delivered can still be polled."""
         self._engine.cancel(self)
 
-    def begin(self, lsn: int) -> None:
-        """The engine registered the query: results with an LSN after `lsn` are its own."""
-        if self.standing.slots:
-            self.tenancy = self.stream.log.open(self.standing.slots[0], lsn)
+    def _begin(self, lsn: int) -> None:
+        """For the engine: the query is registered, results with an LSN after `lsn` are its own."""
+        if self._standing.slots:
+            self._tenancy = self._stream.log.open(self._standing.slots[0], lsn)
 
-    def end(self, state: str, lsn: int, error: Exception | None = None) -> None:
-        """The engine ended the query: results with an LSN from `lsn` on are no longer its own."""
+    def _end(self, state: str, lsn: int, error: Exception | None = None) -> None:
+        """For the engine: the query has ended, results with an LSN from `lsn` on are not its own."""
         self.state = state
         self.error = error
         self._final_errors = self._predicate_errors()
-        if self.tenancy is not None:
-            self.stream.log.close(self.tenancy, lsn)
+        if self._tenancy is not None:
+            self._stream.log.close(self._tenancy, lsn)
 
     def _lost(self) -> int:
-        assert self.tenancy is not None
-        return max(0, self.stream.log.dropped(self.tenancy) - self._seq)
+        assert self._tenancy is not None
+        return max(0, self._stream.log.dropped(self._tenancy) - self._seq)
 
     def _predicate_errors(self) -> int:
-        counts: Any = self.stream.tables.errors.counts
-        return int(sum(counts[slot] for slot in self.standing.slots))
+        counts: Any = self._stream.tables.errors.counts
+        return int(sum(counts[slot] for slot in self._standing.slots))

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-
 from cacq.data.arrays import Ints
+from cacq.data.column import Column, from_arrow
 from cacq.data.intake import Columns, intake
 from cacq.data.record import Record
 from cacq.data.schema import Schema
+from cacq.data.types import Type
 from cacq.data.watermark import ArrivalStamp, Watermark
 from cacq.deliver.chunk import Chunk
 from cacq.deliver.log import ResultLog
@@ -72,8 +72,9 @@ class Stream:
         rows, columns = intake(data, self.schema)
         if self.schema.timestamp is None:
             return columns, self._stamp.stamp(rows)
-        ts = Record(self.schema, 0, np.empty(0, np.int64), columns).column(self.schema.timestamp).values
-        return columns, ts
+        held = columns[self.schema.timestamp]
+        column = held if isinstance(held, Column) else from_arrow(held, Type.TIMESTAMP)
+        return columns, column.values
 
     def push(self, columns: Columns, ts: Ints, lsn: int, eddy: Eddy) -> tuple[Pushed, dict[Standing, FunctionError]]:
         """Route the rows and keep their results; also the predicates that have to stop because a function failed."""
@@ -93,9 +94,9 @@ class Stream:
             return
         whole = len(rows) == len(record)
         columns = {
-            name: record.column(name) if whole else record.column(name).take(rows)
+            name: record.column(name).detached() if whole else record.column(name).take(rows)
             for name, queries in self.shown.items()
             if queries
         }
-        ts = record.ts if whole else record.ts[rows]
+        ts = record.ts.copy() if whole else record.ts[rows]
         self._results.append(self.name, Chunk(record.lsn, ts, columns, survivors.live, self.tables.layout))

@@ -28,7 +28,7 @@ LAYERS = (
     {"eddy"},
     {"windows"},
     {"deliver"},
-    {"stream", "handle", "explain", "engine"},
+    {"stream", "handle", "arguments", "explain", "engine"},
     {"testing"},
     {"__init__"},
 )

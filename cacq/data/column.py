@@ -46,6 +46,12 @@ class Column:
         valid = None if self.valid is None else self.valid[start:stop]
         return Column(self.type, self.values[start:stop], valid)
 
+    def detached(self) -> Column:
+        """The same column; copied where it is a small part of memory that it would keep alive as a whole."""
+        if _pinned(self.values) <= 2 * self.values.nbytes + 4096:
+            return self
+        return self.take(np.arange(len(self)))
+
     def text(self) -> tuple[Ints, Octets]:
         """Strings as kernels read them: value i is `data[offsets[i]:offsets[i + 1]]`, in UTF-8."""
         array = self.values
@@ -74,6 +80,27 @@ class Column:
         if mask is None:
             return array
         return pc.if_else(pa.array(self.valid), array, pa.scalar(None, self.type.arrow))
+
+
+def _pinned(values: Any) -> int:
+    """Bytes that stay in memory as long as the values do."""
+    if isinstance(values, pa.Array):
+        buffers = [buffer for buffer in values.buffers() if buffer is not None]
+    else:
+        root: Any = values
+        while isinstance(root, np.ndarray) and root.base is not None:
+            root = root.base
+        root = root.obj if isinstance(root, memoryview) else root
+        if not isinstance(root, pa.Buffer):
+            return int(root.nbytes)
+        buffers = [root]
+    return sum(_root(buffer).size for buffer in buffers)
+
+
+def _root(buffer: pa.Buffer) -> pa.Buffer:
+    while buffer.parent is not None:
+        buffer = buffer.parent
+    return buffer
 
 
 def from_arrow(array: pa.Array, type: Type) -> Column:

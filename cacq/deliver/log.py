@@ -16,19 +16,17 @@ from cacq.data.arrays import Ints
 from cacq.data.types import NEVER
 from cacq.deliver.chunk import Chunk
 
-MARK_BYTES = 256
-"""Bytes that a registration or a cancellation pins until the chunks before it are gone, roughly."""
-
 
 class Tenancy:
     """One query's time in a slot: it gets the rows with `since < lsn < until`."""
 
-    def __init__(self, slot: int, since: int) -> None:
+    def __init__(self, slot: int, since: int, position: int) -> None:
         self.slot = slot
         self.since = since
         self.until = NEVER
         self.dropped_before: int | None = None
         self.dropped_at_end: int | None = None
+        self.first_position = position
 
 
 class SourceLog:
@@ -49,11 +47,6 @@ class SourceLog:
         """The position after the newest chunk."""
         return self._first + len(self._chunks) - self._head
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of marks; the chunks are counted one by one as they come and go."""
-        return len(self._marks) * MARK_BYTES
-
     def append(self, chunk: Chunk) -> None:
         """Keep the results of one more record."""
         if chunk.slots > len(self._dropped):
@@ -62,14 +55,20 @@ class SourceLog:
 
     def open(self, slot: int, lsn: int) -> Tenancy:
         """A query takes a slot."""
-        tenancy = Tenancy(slot, lsn)
+        tenancy = Tenancy(slot, lsn, self.end)
         self._mark(lsn, tenancy, False)
         return tenancy
 
     def close(self, tenancy: Tenancy, lsn: int) -> None:
         """The query leaves its slot."""
         tenancy.until = lsn
-        self._mark(lsn, tenancy, True)
+        if tenancy.first_position < self.end:
+            self._mark(lsn, tenancy, True)
+            return
+        # It saw no record, so nothing of it can be dropped: queries that come and go between records leave no marks.
+        tenancy.dropped_before = tenancy.dropped_at_end = 0
+        while self._marks and self._marks[-1][1].dropped_at_end is not None:
+            self._marks.pop()
 
     def _mark(self, lsn: int, tenancy: Tenancy, ends: bool) -> None:
         self._marks.append((lsn, tenancy, ends))
@@ -94,6 +93,8 @@ class SourceLog:
         """Note the sums at every beginning and end of a tenancy before `lsn`, the oldest chunk that is not added up."""
         while self._marks and self._marks[0][0] < lsn:
             _, tenancy, ends = self._marks.popleft()
+            if tenancy.dropped_at_end is not None:
+                continue
             if ends:
                 tenancy.dropped_at_end = self._sum(tenancy.slot)
             else:
@@ -122,7 +123,7 @@ class ResultLog:
         self._retain_bytes = retain_bytes
         self._sources: dict[str, SourceLog] = {}
         self._order: deque[SourceLog] = deque()
-        self._chunk_bytes = 0
+        self._bytes = 0
 
     def source(self, name: str) -> SourceLog:
         """The log of one source."""
@@ -131,13 +132,13 @@ class ResultLog:
     @property
     def nbytes(self) -> int:
         """Bytes held."""
-        return self._chunk_bytes + sum(source.nbytes for source in self._sources.values())
+        return self._bytes
 
     def append(self, source: str, chunk: Chunk) -> None:
         """Keep a chunk, and drop the oldest ones that are too much."""
         log = self.source(source)
         log.append(chunk)
         self._order.append(log)
-        self._chunk_bytes += chunk.nbytes
+        self._bytes += chunk.nbytes
         while self._order and self.nbytes > self._retain_bytes:
-            self._chunk_bytes -= self._order.popleft().drop_oldest().nbytes
+            self._bytes -= self._order.popleft().drop_oldest().nbytes

@@ -19,6 +19,7 @@ from cacq.data.record import Record
 from cacq.eddy.routing import Policy
 from cacq.eddy.tables import Tables
 from cacq.eddy.tickets import Ledger
+from cacq.errors import OptionError
 from cacq.kernels import lineages
 
 TILE_BYTES = 1 << 20
@@ -62,7 +63,10 @@ class Eddy:
         while pool:
             batch = pool.pop()
             ready = tables.ready(batch)
-            index = ready[self._policy.choose([tables.operators[i] for i in ready], batch)]
+            chosen = self._policy.choose([tables.operators[i] for i in ready], batch)
+            if chosen not in range(len(ready)):
+                raise OptionError(f"the routing policy chose {chosen!r} of {len(ready)} operators")
+            index = ready[chosen]
             pool += self._visit(index, batch, tables, delivered)
         return delivered
 

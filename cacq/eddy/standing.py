@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from cacq.eddy.tables import Tables
 from cacq.query.normalize import Conjunction
 
@@ -11,13 +9,13 @@ Signature = frozenset[frozenset[frozenset[object]]]
 
 
 class Standing:
-    """One installed predicate and how many queries hold it. `slots` are its disjuncts', the first one the query's.
-    There are none where no row can satisfy it."""
+    """One installed predicate and the names of the queries that hold it. `slots` are its disjuncts', the first one
+    the query's. There are none where no row can satisfy it."""
 
     def __init__(self, signature: Signature, slots: tuple[int, ...]) -> None:
         self.signature = signature
         self.slots = slots
-        self.holders = 0
+        self.holders: dict[str, None] = {}
 
 
 class StandingPredicates:
@@ -28,10 +26,10 @@ class StandingPredicates:
         self._held: dict[Signature, Standing] = {}
         self._by_slot: dict[int, Standing] = {}
 
-    def __iter__(self) -> Iterator[Standing]:
-        return iter(self._held.values())
+    def __len__(self) -> int:
+        return len(self._held)
 
-    def hold(self, disjuncts: tuple[Conjunction, ...]) -> Standing:
+    def hold(self, disjuncts: tuple[Conjunction, ...], holder: str) -> Standing:
         """The predicate, installed if it is new, with one more holder."""
         signature = frozenset(frozenset(frozenset(clause) for clause in conjunction) for conjunction in disjuncts)
         standing = self._held.get(signature)
@@ -42,13 +40,13 @@ class StandingPredicates:
             standing = self._held[signature] = Standing(signature, tuple(slots))
             if slots:
                 self._by_slot[slots[0]] = standing
-        standing.holders += 1
+        standing.holders[holder] = None
         return standing
 
-    def let_go(self, standing: Standing) -> None:
+    def let_go(self, standing: Standing, holder: str) -> None:
         """One holder less; with the last one the predicate is uninstalled."""
-        standing.holders -= 1
-        if standing.holders == 0:
+        del standing.holders[holder]
+        if not standing.holders:
             del self._held[standing.signature]
             for slot in standing.slots:
                 self._tables.uninstall(slot)

@@ -37,7 +37,6 @@ _FLOAT_OPERATORS = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.div
 _COMPARISONS = {
     "=": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal,
 }  # fmt: skip
-_MIRRORED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 @dataclass
@@ -184,12 +183,12 @@ def _call(expression: ast.Call, frame: Frame) -> Column:
 def _compare(expression: ast.Compare, frame: Frame) -> Column:
     operator, left_side, right_side = expression.operator, expression.left, expression.right
     if _is_huge(left_side):
-        operator, left_side, right_side = _MIRRORED[operator], right_side, left_side
+        operator, left_side, right_side = ast.MIRRORED[operator], right_side, left_side
     if isinstance(right_side, ast.Constant) and _is_huge(right_side):
         return _compare_with_huge(operator, left_side, right_side, frame)
     left, right = _value(left_side, frame), _value(right_side, frame)
     if left.type is Type.FLOAT64 and right.type is not Type.FLOAT64:
-        operator, left, right = _MIRRORED[operator], right, left
+        operator, left, right = ast.MIRRORED[operator], right, left
     valid = _both_valid(left, right)
     if right.type is not Type.FLOAT64 and right.type is not Type.STRING:
         return Column(Type.BOOL, _COMPARISONS[operator](left.values, right.values), valid)

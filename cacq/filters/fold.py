@@ -12,7 +12,7 @@ from cacq.query.rewrite import rebuild
 
 
 def fold(expression: ast.Expression) -> ast.Expression:
-    """The expression with its constant parts replaced by their values.
+    """The expression with its constant parts replaced by their values; a constant stands right of its comparison.
 
     A part that overflows or divides by zero stays, so that its error is counted in each row. So does a call.
     """
@@ -27,7 +27,11 @@ def fold(expression: ast.Expression) -> ast.Expression:
     constants = [operand for operand in operands if isinstance(operand, ast.Constant)]
     if any(constant.value is None for constant in constants) and not isinstance(expression, ast.IsNull):
         return ast.Constant(None, expression.type)
-    return _computed(expression) if len(constants) == len(operands) else expression
+    if len(constants) == len(operands):
+        return _computed(expression)
+    if isinstance(expression, ast.Compare) and isinstance(expression.left, ast.Constant):
+        return ast.Compare(ast.MIRRORED[expression.operator], expression.right, expression.left)
+    return expression
 
 
 def _computed(expression: ast.Expression) -> ast.Expression:

@@ -39,7 +39,7 @@ class UserFunction:
         converted = [_declared(column, type) for column, type in zip(arguments, self.signature.arguments, strict=True)]
         if self.vectorized:
             return self._apply_to_arrays([_array(column) for column in converted], length)
-        rows = zip(*(_python(column) for column in converted), strict=True) if converted else ((),) * length
+        rows = zip(*(column.to_list() for column in converted), strict=True) if converted else ((),) * length
         results = _Results(self.signature.returns, length)
         for row, values in enumerate(rows):
             try:
@@ -99,7 +99,11 @@ class UserFunction:
             results.fail(row, self._mistyped(value, "is out of range"))
 
     def _raised(self, error: Exception) -> FunctionError:
-        wrapped = FunctionError(f"function {self.signature.name!r} raised {type(error).__name__}: {error}")
+        try:
+            text = str(error)
+        except Exception:  # even the text of an exception is the user's code
+            text = "its text cannot be shown"
+        wrapped = FunctionError(f"function {self.signature.name!r} raised {type(error).__name__}: {text}")
         wrapped.__cause__ = error
         return wrapped
 
@@ -152,14 +156,6 @@ def _declared(column: Column, type: Type) -> Column:
     if column.type is type or type is not Type.FLOAT64:
         return column
     return Column(type, column.values.astype(np.float64), column.valid)
-
-
-def _python(column: Column) -> list[Any]:
-    """The column as Python values, None for NULL."""
-    values: list[Any] = column.values.to_pylist() if column.type is Type.STRING else column.values.tolist()
-    if column.valid is None:
-        return values
-    return [value if valid else None for value, valid in zip(values, column.valid.tolist(), strict=True)]
 
 
 def _array(column: Column) -> Any:

@@ -6,12 +6,18 @@ out, so that predicates of one shape can be evaluated together.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 from cacq.data.schema import Schema
 from cacq.data.types import Type
 
 Value = int | float | bool | str | None
+
+MIRRORED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+"""The comparison that says the same with its sides exchanged."""
+NEGATED = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+"""The comparison that is true where this one is false."""
 
 
 @dataclass(frozen=True)
@@ -24,10 +30,18 @@ class Column:
 
 @dataclass(frozen=True)
 class Constant:
-    """A literal. Timestamps are integers. An integer may lie outside int64: it only occurs in comparisons."""
+    """A literal. Timestamps are integers. An integer may lie outside int64: it only occurs in comparisons.
+
+    -0.0 and 0.0 are different literals, though equal numbers: a user function may tell them apart.
+    """
 
     value: Value
     type: Type
+    negative_zero: bool = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        negative = self.value == 0 and isinstance(self.value, float) and math.copysign(1, self.value) < 0
+        object.__setattr__(self, "negative_zero", negative)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from cacq.query.scope import Scope
 from cacq.query.tree import Tree, unwrap
 from cacq.query.type_rules import arithmetic_type, comparable, comparison, fits, is_null, retyped
 
-MAX_DEPTH = 250
+MAX_DEPTH = 100
 """Of a bound expression; chains of AND and OR count once. Whoever walks the result may recurse."""
 
 MAX_LEAVES = 1_000_000

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from cacq.data.types import Type
+from cacq.data.types import INT64_MAX, INT64_MIN, Type
 from cacq.query import ast, value_sets
 from cacq.query.like_patterns import exact, prefix
 from cacq.query.rewrite import rebuild
@@ -21,8 +21,6 @@ MAX_CLAUSES = 16
 MAX_DISJUNCTS = 64
 MAX_PRODUCT = 256
 """Clauses that may arise on the way to a normal form before it counts as too wide."""
-
-NEGATED = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
 
 @dataclass(frozen=True)
@@ -126,7 +124,7 @@ def _monotone(expression: ast.Expression, negated: bool) -> _Node:
             if value is None:
                 return _FALSE
             if _indexable(left):
-                operator = NEGATED[operator] if negated else operator
+                operator = ast.NEGATED[operator] if negated else operator
                 return Indexed(left, value_sets.of_comparison(operator, value, left.type))
         case ast.In(operand, values):
             return _membership(operand, values, negated)
@@ -186,7 +184,7 @@ def _lift(expression: ast.Expression) -> Residual:
             return replace(node, operand=lift(node.operand))
         if not isinstance(node, ast.Constant):
             return rebuild(node, lift)
-        if node.value is None or (isinstance(node.value, int) and not -(2**63) <= node.value < 2**63):
+        if node.value is None or (isinstance(node.value, int) and not INT64_MIN <= node.value <= INT64_MAX):
             return node
         constants.append(node)
         return ast.Parameter(len(constants) - 1, node.type)

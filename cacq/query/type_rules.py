@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from cacq.data.types import Type
-from cacq.query.ast import Compare, Constant, Expression
-
-FLIPPED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+from cacq.query.ast import MIRRORED, Compare, Constant, Expression
 
 
 def arithmetic_type(operator: str, left: Type, right: Type) -> Type | None:
@@ -45,5 +43,5 @@ def retyped(expression: Expression, type: Type) -> Expression:
 def comparison(operator: str, left: Expression, right: Expression) -> Compare:
     """The comparison, turned round where only its left side is constant."""
     if isinstance(left, Constant) and not isinstance(right, Constant):
-        return Compare(FLIPPED[operator], right, left)
+        return Compare(MIRRORED[operator], right, left)
     return Compare(operator, left, right)
