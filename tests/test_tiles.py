@@ -65,7 +65,7 @@ def test_queries_that_come_and_go_across_layouts_get_their_rows(seed: int) -> No
         row = (rng.randrange(1_000_000), rng.randrange(1_000_000))
         engine.push("S", {"a": [row[0]], "b": [row[1]]})
         for limit, rows in expected.items():
-            rows += [(row[0],)] * (max(row) > limit)
+            rows.extend([(row[0],)] * (max(row) > limit))
     for limit, query in standing.items():
         assert query.poll().rows() == expected[limit], f"seed {seed}"
 
