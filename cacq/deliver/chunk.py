@@ -26,7 +26,7 @@ class Chunk:
         self.lsn = lsn
         self.ts = ts
         self.columns = columns
-        self.slots = (int(layout.words[-1]) + 1) * WORD
+        self.slots = layout.live_words * WORD
         self._layout = layout
         self._live = live
         self._turned: Words | None = None

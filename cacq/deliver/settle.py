@@ -44,7 +44,7 @@ def _by_slot(survivors: Survivors, tables: Tables) -> dict[int, dict[int, Failur
     for failure in sorted(survivors.failures, key=lambda failure: failure.error.message):
         position = int(np.searchsorted(survivors.rows, failure.row))
         if position < len(survivors.rows) and survivors.rows[position] == failure.row:
-            concerned = failure.slots.reshape(1, -1).copy()
+            concerned = tables.layout.live(failure.slots.reshape(1, -1)).copy()
             tables.fold(concerned)
             for slot in tables.layout.slots_of(survivors.live[position] & concerned[0]):
                 found.setdefault(slot, {}).setdefault(position, failure)

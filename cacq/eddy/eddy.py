@@ -77,9 +77,9 @@ class Eddy:
         batch = operator.process(batch)
         batch.visited(index)
         layout = batch.layout
-        if len(layout.guards):
+        if len(layout.clauses):
             finishing = tables.finishing(index, batch.done)
-            lineages.finish(batch.lineage, layout.guards, finishing, layout.live_words)
+            lineages.finish(batch.lineage, layout.clauses, layout.guards, finishing)
         already = sum(map(len, delivered))
         staying = _sort(batch, tables, delivered)
         returned = sum(map(len, staying)) + sum(map(len, delivered)) - already
@@ -94,7 +94,7 @@ def _sort(batch: Batch, tables: Tables, delivered: list[Batch]) -> list[Batch]:
     incomplete = tables.incomplete(batch.done)
     fate = np.empty(len(batch), np.uint8)
     wanted = np.zeros(len(incomplete), np.uint64)
-    staying = lineages.survey(batch.lineage, incomplete, fate, wanted)
+    staying = lineages.survey(batch.lineage, incomplete, batch.layout.live_bits, fate, wanted)
     if staying < len(batch):
         leaving = fate == lineages.LEAVES
         if leaving.any():

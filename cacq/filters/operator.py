@@ -10,7 +10,7 @@ import numpy as np
 
 from cacq.data.arrays import Ints, Words
 from cacq.data.batch import Batch
-from cacq.data.lineage import Layout, bit
+from cacq.data.lineage import WORD, Layout
 
 ALONE = -1
 
@@ -24,7 +24,7 @@ class Target(NamedTuple):
 
 
 class Places(NamedTuple):
-    """Targets as kernels see them: the word and bit that the truth goes to, and the live word with the query's bit."""
+    """Targets as kernels see them: the column and bit that the truth goes to, and the live column with the query's bit."""
 
     words: Ints
     guards: Ints
@@ -61,14 +61,15 @@ class ValueErrors:
             self.counts = np.concatenate([self.counts, np.zeros(slots - len(self.counts), np.int64)])
 
     def add(self, counts: Ints, layout: Layout) -> None:
-        """Add counts for each bit of the live words."""
-        layout.add_by_slot(counts, self.counts)
+        """Add counts for each bit of all columns; only those of live columns belong to slots."""
+        layout.add_by_slot(counts.reshape(-1, WORD)[layout.columns].reshape(-1), self.counts)
 
 
 class Operator(ABC):
     """Holds the terms of many queries. After terms came or went, `refresh` comes before `process`.
 
-    `mask` has the slots that have a term here, `clause_mask` the clause bits that a term here can set.
+    `mask` has the slots that have a term here, as bits of the live columns; `clause_mask` the clauses that have one, as
+    bits of the clause columns. Both have all columns of the lineage.
     """
 
     kind: str
@@ -97,14 +98,21 @@ class Operator(ABC):
     def process(self, batch: Batch) -> Batch:
         """Narrow the lineage of the batch by every term at once."""
 
-    def _place(self, targets: list[Target], layout: Layout) -> Places:
-        """Where the targets are in this layout; sets the masks."""
-        guards = np.array([layout.word(slot) for slot, _ in targets], np.int64)
-        words = [layout.word(slot) if clause == ALONE else layout.clause_word(slot, clause) for slot, clause in targets]
-        places = Places(np.array(words, np.int64), guards, np.array([bit(slot) for slot, _ in targets], np.uint64))
-        self.mask = np.zeros(layout.live_words, np.uint64)
+    def retire(self) -> None:
+        """The last term has gone: give back what is shared with other operators."""
+
+    def _mark(self, places: Places, layout: Layout) -> None:
+        """Set the masks to these places."""
+        everything = np.zeros(layout.width, np.uint64)
+        np.bitwise_or.at(everything, places.words, places.bits)
+        self.clause_mask = everything & ~layout.live_bits
+        self.mask = np.zeros(layout.width, np.uint64)
         np.bitwise_or.at(self.mask, places.guards, places.bits)
-        all_words = np.zeros(layout.width, np.uint64)
-        np.bitwise_or.at(all_words, places.words, places.bits)
-        self.clause_mask = all_words[layout.live_words :]
-        return places
+
+
+def place(targets: list[Target], layout: Layout) -> Places:
+    """Where the targets are in this layout."""
+    slots = np.array([slot for slot, _ in targets], np.int64)
+    guards = layout.columns[slots // WORD]
+    words = guards + 1 + np.array([clause for _, clause in targets], np.int64)
+    return Places(words, guards, np.uint64(1) << (slots % WORD).astype(np.uint64))
