@@ -1,9 +1,9 @@
 """Compiled kernels on disk, kept so that nothing that happens to the files can stop or crash a process.
 
 Each compiled signature is one file. Its name holds a digest of all it depends on: the source, the signature, the
-machine, the versions. Its first bytes are a digest of the rest. A file that is missing, cut short, damaged or from
-elsewhere is one that does not count: the kernel is compiled and the file replaced. Files appear whole, by a rename,
-so processes that compile at the same time only do the same work twice.
+machine, the versions. Its first bytes are a digest of name and content. A file that is missing, cut short, damaged or
+from elsewhere does not count: the kernel is compiled and the file replaced. Files appear whole, by a rename, so
+processes that compile at the same time only do the same work twice.
 
 Numba's own cache is not used: a cut file raises out of the kernel's first call, a damaged one may crash the process,
 and its index can lead to another process's data file when two compile different signatures at once.
@@ -15,10 +15,10 @@ import os
 import pickle
 import sys
 import time
-from collections.abc import Callable, Iterator
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import llvmlite
@@ -39,7 +39,7 @@ class KernelCache(_Cache):
     a read-only install may have been warmed up before, then the user's cache directory.
     """
 
-    def __init__(self, function: Callable[..., Any], also: str) -> None:
+    def __init__(self, function: FunctionType, also: str) -> None:
         """`also` is a source file that the kernel depends on beside its own."""
         source = function.__code__.co_filename
         locators: tuple[Any, ...] = (InTreeCacheLocator, UserWideCacheLocator)
@@ -48,7 +48,7 @@ class KernelCache(_Cache):
         self._places = [Path(locator(function, source).get_cache_path()) for locator in locators]
         self._kernel = f"{Path(source).stem}.{function.__qualname__}"
         self._sources = _digest(Path(source).read_bytes(), Path(also).read_bytes())
-        self._code = function.__code__.co_code
+        self._function = function
 
     @property
     def cache_path(self) -> str:
@@ -62,18 +62,20 @@ class KernelCache(_Cache):
         for place in self._places:
             with suppress(OSError):
                 stored = (place / name).read_bytes()
-                if sha256(stored[DIGEST:]).digest() == stored[:DIGEST]:
+                if _seal(name, stored[DIGEST:]) == stored[:DIGEST]:
                     return _rebuild(target_context, stored[DIGEST:])
         return None
 
     def save_overload(self, signature: Any, compiled: Any) -> None:
         """Keep what was compiled in the first place that can be written; nowhere, if there is none."""
-        data: bytes = serialize.dumps(compiled._reduce())  # type: ignore[no-untyped-call]
+        if compiled.lifted or compiled.library.has_dynamic_globals:  # holds addresses of this process
+            return
+        data = _dumps(compiled._reduce())
         name = self._name(signature, compiled.codegen)
         for place in self._places:
             with suppress(OSError):
-                _write(place / name, sha256(data).digest() + data)
-                self._remove_outdated(place)
+                _write(place / name, _seal(name, data) + data)
+                self._remove(place, keep=f"{self._kernel}-{self._sources}-")  # earlier sources' files would pile up
                 return
 
     def enable(self) -> None:
@@ -85,27 +87,34 @@ class KernelCache(_Cache):
     def flush(self) -> None:
         """Remove every file of the kernel."""
         for place in self._places:
-            for path in self._files(place):
-                with suppress(OSError):
-                    path.unlink()
+            self._remove(place, keep="/")
 
     def _name(self, signature: Any, codegen: Any) -> str:
         versions = numba.__version__, llvmlite.__version__, sys.implementation.cache_tag
-        key = _digest(repr((signature, codegen.magic_tuple(), versions)).encode(), self._code)
+        described = repr((signature, codegen.magic_tuple(), versions)).encode()
+        closure = tuple(cell.cell_contents for cell in self._function.__closure__ or ())
+        key = _digest(described, self._function.__code__.co_code, _dumps(closure))
         return f"{self._kernel}-{self._sources}-{key}.nbc"
 
-    def _files(self, place: Path) -> Iterator[Path]:
-        return place.glob(f"{self._kernel}-*.nb[ci]")
-
-    def _remove_outdated(self, place: Path) -> None:
-        """Files of this kernel's earlier sources would pile up."""
-        for path in self._files(place):
-            if not path.name.startswith(f"{self._kernel}-{self._sources}-"):
-                path.unlink()
+    def _remove(self, place: Path, keep: str) -> None:
+        """Remove the files of the kernel whose names do not begin so."""
+        for path in place.glob(f"{self._kernel}-*.nb[ci]"):
+            if not path.name.startswith(keep):
+                with suppress(OSError):
+                    path.unlink()
 
 
 def _digest(*parts: bytes) -> str:
     return sha256(b"".join(sha256(part).digest() for part in parts)).hexdigest()[:NAME]
+
+
+def _dumps(value: Any) -> bytes:
+    return bytes(serialize.dumps(value))  # type: ignore[no-untyped-call]
+
+
+def _seal(name: str, data: bytes) -> bytes:
+    """What stands at the beginning of a file that is whole and in its place."""
+    return sha256(name.encode() + data).digest()
 
 
 def _rebuild(target_context: Any, data: bytes) -> Any:

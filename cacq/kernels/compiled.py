@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
+from types import FunctionType
 from typing import Any, TypeVar, cast
 
 import numba as nb
@@ -31,7 +32,7 @@ def kernel(function: Kernel) -> Kernel:
     compiled: Any = nb.njit(nogil=True)(function)
     if not INTERPRETED:
         with suppress(OSError):  # no source file, no cache
-            compiled._cache = KernelCache(function, also=__file__)
+            compiled._cache = KernelCache(cast(FunctionType, function), also=__file__)
     KERNELS.append(compiled)
     return cast(Kernel, compiled)
 
