@@ -29,7 +29,7 @@ LAYERS = (
     {"windows"},
     {"deliver"},
     {"stream", "handle", "arguments", "explain", "engine"},
-    {"testing"},
+    {"testing", "warm"},
     {"__init__"},
 )
 """A tuple walks down this list once; imports only point up it. `errors` stands first: everybody may raise. The files of
