@@ -8,7 +8,7 @@ and a clause is finished when none has its clause bit: both are one OR of rows, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from heapq import heappop, heappush
 from typing import NamedTuple
 
@@ -18,9 +18,11 @@ from cacq.data.arrays import Bools, Ints, Words
 from cacq.data.batch import Batch
 from cacq.data.lineage import WORD, Layout, bit, drop, put, slot_set
 from cacq.eddy.slots import Slots
+from cacq.filters.anchored import AnchoredFilter
 from cacq.filters.bit_rows import BitRows
 from cacq.filters.functions import UserFunction
 from cacq.filters.grouped import GroupedFilter
+from cacq.filters.keys import KeyColumns
 from cacq.filters.operator import ALONE, Operator, Target, ValueErrors
 from cacq.filters.residual import ResidualFilter
 from cacq.kernels import lineages
@@ -56,6 +58,10 @@ class Tables:
         self.errors = ValueErrors()
         self.bits = BitRows()
         self.operators: dict[int, Operator] = {}
+        self.keys = KeyColumns()
+        self.anchored = AnchoredFilter(f"{source}: anchors", self.keys)
+        self.owners: list[object] = []
+        """Whoever had a slot filled, for each slot."""
         self.layout: Layout = self.slots.layout()
         self.enabled: Words = np.zeros(0, np.uint64)
         self.masks: Words = np.zeros((0, 0), np.uint64)
@@ -64,22 +70,26 @@ class Tables:
         self._vacant: list[int] = []
         self._installed: list[Conjunction | Keys | None] = []
         self._disjuncts: dict[int, int] = {}
+        self._free_places: list[int] = []
+        self._places = 0
         self._enabled = slot_set()
         self._fold: tuple[Ints, Words, Ints, Words] | None = None
         self._passages: dict[tuple[bytes, tuple[int, ...]], Passage] = {}
         self._stale: set[int] = set()
         self._changed = False
 
-    def install(self, conjunction: Conjunction, query_slot: int | None = None) -> int:
-        """Give a conjunction a slot and put its terms into operators. With `query_slot` it is one more disjunct of
-        the query in that slot."""
-        slot = self.slots.take(sum(len(clause) > 1 for clause in conjunction))
-        self._occupy(np.array([slot]), conjunction)
-        for target, term in _targets(slot, conjunction):
-            self._add(target, term)
-        if query_slot is not None:
-            self._disjuncts[slot] = query_slot
-        return slot
+    def install_disjuncts(self, disjuncts: Sequence[Conjunction]) -> tuple[int, ...]:
+        """Give each conjunction a slot and put its terms into operators; the first slot is that of the query."""
+        slots: list[int] = []
+        for conjunction in disjuncts:
+            slot = self.slots.take(sum(len(clause) > 1 for clause in conjunction))
+            self._occupy(np.array([slot]), conjunction)
+            for target, term in _targets(slot, conjunction):
+                self._add(target, term)
+            slots.append(slot)
+            if slot != slots[0]:
+                self._disjuncts[slot] = slots[0]
+        return tuple(slots)
 
     def install_ranges(self, groups: Sequence[Ranges]) -> list[Ints]:
         """Give every conjunction of these groups a slot; each operator is changed once."""
@@ -100,7 +110,7 @@ class Tables:
         """Take the terms of a slot out of the operators, drop operators that are left empty, free the slot."""
         installed = self._installed[slot]
         assert installed is not None
-        self._installed[slot] = None
+        self._installed[slot] = self.owners[slot] = None
         if installed and not isinstance(installed[0], tuple):
             for key in installed:
                 self._remove(Target(slot, ALONE), key)  # type: ignore[arg-type]
@@ -111,6 +121,21 @@ class Tables:
         self._disjuncts.pop(slot, None)
         self.slots.give_back(slot)
         self._changed = True
+
+    def install_sparse(self, keys: Ints, lows: Ints, highs: Ints, rest: Mapping[int, Conjunction]) -> Ints:
+        """Give predicates, each a row of ranges with its anchor first, a place each in the anchored filter; `rest[i]` are
+        the further clauses of the i-th."""
+        places = np.array([self._take_place() for _ in range(len(keys))], np.int64)
+        first = np.arange(len(keys) + 1) * keys.shape[1]
+        clauses = {int(places[i]): conjunction for i, conjunction in rest.items()}
+        self.anchored.add(places, first, keys.reshape(-1), lows.reshape(-1), highs.reshape(-1), clauses)
+        return places
+
+    def uninstall_sparse(self, places: Ints) -> None:
+        """Take predicates out of the anchored filter and free their places."""
+        self.anchored.remove(places)
+        for place in places.tolist():
+            heappush(self._free_places, place)
 
     def refresh(self) -> None:
         """Bring every array that the eddy and the kernels read in step with the tables; a no-op if nothing changed."""
@@ -163,11 +188,6 @@ class Tables:
         if self._fold is not None:
             lineages.fold(live, *self._fold)
 
-    def disjuncts_of(self, slot: int) -> list[Conjunction]:
-        """All conjunctions of the query in a slot, if it was installed as such."""
-        others = [other for other, query_slot in self._disjuncts.items() if query_slot == slot]
-        return [self._installed[each] for each in (slot, *others)]  # type: ignore[misc]
-
     def operator_of(self, term: Term) -> Operator | None:
         """The operator that a term lives in, if there is one (for EXPLAIN)."""
         index = self._home.get(_key(term))
@@ -177,12 +197,20 @@ class Tables:
         """The kind of operator that a term lives in (for EXPLAIN)."""
         return _kind(term).kind
 
+    def _take_place(self) -> int:
+        if self._free_places:
+            return heappop(self._free_places)
+        self._places += 1
+        return self._places - 1
+
     def _occupy(self, slots: Ints, installed: Conjunction | Keys) -> None:
         """The slots are taken: have a place for them in the lineage, and enable them."""
         self._relay()
         self.errors.make_room(len(self.slots))
         self.errors.counts[slots] = 0
-        self._installed += [None] * (len(self.slots) - len(self._installed))
+        missing = len(self.slots) - len(self._installed)
+        self._installed += [None] * missing
+        self.owners += [None] * missing
         for slot in slots.tolist():
             self._installed[slot] = installed
             put(self._enabled, slot)

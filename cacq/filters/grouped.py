@@ -25,7 +25,7 @@ from cacq.filters.operator import ALONE, Operator, Target, ValueErrors
 from cacq.filters.text_cuts import TextCuts
 from cacq.kernels import intervals, lineages, pairs
 from cacq.query import ast
-from cacq.query.value_sets import Key, ValueSet
+from cacq.query.value_sets import Key, ValueSet, of_range
 
 MANY = 64
 """From so many flips at once on, and an eighth of those there are, all rows are built anew rather than changed."""
@@ -111,14 +111,14 @@ class GroupedFilter(Operator):
             self._rebuild()
             return
         for slot, low, high in zip(slots.tolist(), lows.tolist(), highs.tolist(), strict=True):
-            self._flip(Target(slot, ALONE), _range(low, high), self._checkpoints.flip)
+            self._flip(Target(slot, ALONE), of_range(low, high), self._checkpoints.flip)
 
     def remove(self, target: Target) -> None:
         """Take one term out."""
         values = self._sets.pop(target, None)
         if values is None:
             slot = target.slot
-            values = _range(int(self._lows[slot]), int(self._highs[slot]))
+            values = of_range(int(self._lows[slot]), int(self._highs[slot]))
             self._ranges[slot // WORD] &= ~bit(slot)
             self._range_count -= 1
         self._count(target, values, -1)
@@ -261,7 +261,7 @@ class GroupedFilter(Operator):
         self._checkpoints._check()
         terms = dict(self._sets)
         for slot in np.flatnonzero(np.unpackbits(self._ranges.view(np.uint8), bitorder="little")).tolist():
-            terms[Target(slot, ALONE)] = _range(int(self._lows[slot]), int(self._highs[slot]))
+            terms[Target(slot, ALONE)] = of_range(int(self._lows[slot]), int(self._highs[slot]))
         assert len(terms) == self.predicates
         for target, values in terms.items():
             column, clause = self._layout.column(*target), target.clause != ALONE
@@ -272,14 +272,6 @@ class GroupedFilter(Operator):
                 inside = values.below ^ bool(sum(mine <= cut for mine in cuts) & 1)
                 found = bool(self._checkpoints.bits_at(cut)[column] & bit(target.slot))
                 assert found == (inside != clause), (target, values, cut)
-
-
-def _range(low: int, high: int) -> ValueSet:
-    """The keys from `low` to `high`, both included."""
-    if low > high:
-        return ValueSet((), False)
-    cuts = (*((low,) if low > INT64_MIN else ()), *((high + 1,) if high < INT64_MAX else ()))
-    return ValueSet(cuts, low == INT64_MIN)
 
 
 def _bits_of(slots: Ints) -> Words:

@@ -3,7 +3,9 @@ clauses behind them (data/lineage.py). A filter's row of bits has 1 wherever not
 
 from __future__ import annotations
 
-from cacq.data.arrays import Int32s, Ints, Octets, Words
+from typing import Any
+
+from cacq.data.arrays import Bools, Int32s, Ints, Octets, Words
 from cacq.kernels.compiled import ZERO, kernel, popcount
 
 DEAD, LEAVES, STAYS = 0, 1, 2
@@ -20,41 +22,45 @@ def narrow(lineage: Words, rows: Int32s, matrix: Words) -> None:
 
 @kernel
 def narrow_all(
-    lineage: Words, rows: Int32s, matrix: Words, pending: Words, closing: Words, guards: Ints, fate: Octets, counts: Ints
+    lineage: Words, rows: Int32s, matrix: Words, pending: Words, closing: Words, guard_of: Ints, checks: Bools, counts: Ints
 ) -> None:
     """Several filters one after another, each tuple only as far as it must go.
 
-    Filter k ANDs row `rows[k, i]`; `closing[k]` are the clause bits that it is the last term of, `pending[k]` the queries
-    that need a filter behind it. A tuple stops where nobody needs more. counts[k] = (tuples taken, tuples dead after it).
+    Filter k ANDs row `rows[k, i]` and then clears the queries of which a clause of `closing[k]` is open. Where `checks[k]`,
+    a tuple that no query of `pending[k]`, those who need a filter behind it, still wants goes no further. counts[k] grows by
+    the tuples that filter k saw, counts[-1] by all.
     """
-    width = lineage.shape[1]
+    width, filters = lineage.shape[1], rows.shape[0]
     for i in range(lineage.shape[0]):
         mine = lineage[i]
-        fate[i] = STAYS
-        for k in range(rows.shape[0]):
-            row, still = matrix[rows[k, i]], pending[k]
-            any_pending = ZERO
+        seen = 0
+        while seen < filters:
+            row = matrix[rows[seen, i]]
             for w in range(width):
                 mine[w] &= row[w]
-                any_pending |= mine[w] & still[w]
-            counts[k, 0] += 1
-            if len(guards):
-                any_pending = close(mine, closing[k], guards, still)
-            if any_pending == ZERO:
-                fate[i] = LEAVES
+            if len(guard_of):
+                close(mine, closing[seen], guard_of)
+            if checks[seen] and not touches(mine, pending[seen]):
                 break
+            seen += 1
+        counts[seen] += 1
 
 
 @kernel
-def close(mine: Words, closing: Words, guards: Ints, still: Words) -> int:
-    """Clear the queries of one tuple of which a finished clause is open; the bits of `still` that are left, ORed."""
+def touches(mine: Words, mask: Words) -> Any:
+    """Whether one tuple has a bit of the mask."""
+    found = ZERO
+    for w in range(len(mine)):
+        found |= mine[w] & mask[w]
+    return found != ZERO
+
+
+@kernel
+def close(mine: Words, closing: Words, guard_of: Ints) -> None:
+    """Clear the queries of one tuple of which a finished clause is open."""
     for w in range(len(mine)):
         if closing[w] != ZERO:
-            mine[guards[w]] &= ~(mine[w] & closing[w])
-    any_pending = ZERO
-    for w in range(len(mine)):
-        any_pending |= mine[w] & still[w]
-    return any_pending
+            mine[guard_of[w]] &= ~(mine[w] & closing[w])
 
 
 @kernel

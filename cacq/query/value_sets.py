@@ -109,6 +109,11 @@ def of_comparison(operator: str, value: Value, key_type: Type) -> ValueSet:
     return equal if operator == "=" else complement(equal)
 
 
+def of_range(low: int, high: int) -> ValueSet:
+    """The numbers from `low` to `high`, both included."""
+    return _normal([low, high + 1]) if low <= high else NOTHING
+
+
 def of_members(values: Sequence[Value], key_type: Type) -> ValueSet:
     """The keys that equal one of the values (none of them NULL), in O(n log n)."""
     ranges = sorted(r for r in (_bounds(v, key_type) for v in values) if r[0] != r[1])
