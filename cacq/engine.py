@@ -24,7 +24,6 @@ from cacq.deliver.log import ResultLog
 from cacq.deliver.project import columns_of
 from cacq.eddy.eddy import Eddy
 from cacq.eddy.routing import Policy, make
-from cacq.eddy.tickets import Ledger
 from cacq.errors import CacqError, CatalogError, OptionError
 from cacq.explain import explain_query, explain_select, operator_rows
 from cacq.filters.fold import fold
@@ -70,8 +69,7 @@ class Engine:
             "memory_bytes": memory_bytes, "lineage": lineage, "expiration": expiration, "join_groups": join_groups,
         }  # fmt: skip
         check_later_options(given)
-        self._ledger = Ledger()
-        self._policy = make(policy, check_whole_number(seed, "seed"), self._ledger)
+        self._policy = make(policy, check_whole_number(seed, "seed"))
         self._eddies: dict[str, Eddy] = {}
         self._clock = checked_clock(system_clock if clock is None else clock)
         self._streams: dict[str, Stream] = {}
@@ -100,7 +98,7 @@ class Engine:
                 raise CatalogError(f"the stream {name!r} exists with another definition", "choose another name")
             return
         self._next_lsn()
-        self._eddies.setdefault(flow, Eddy(self._policy, self._ledger))
+        self._eddies.setdefault(flow, Eddy(self._policy))
         self._streams[name] = Stream(name, definition, self._clock, self._functions, self._results)
 
     def register_function(
@@ -184,7 +182,7 @@ class Engine:
 
     def stats(self) -> dict[str, Any]:
         """Counters of operators and sources since the start."""
-        rows = [row for stream in self._streams.values() for row in operator_rows(stream, self._ledger)]
+        rows = [row for stream in self._streams.values() for row in operator_rows(stream)]
         return {
             "lsn": self._lsn,
             "queries": len(self._queries),

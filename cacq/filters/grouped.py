@@ -33,10 +33,9 @@ class GroupedFilter(Operator):
     kind = "grouped filter"
 
     def __init__(self, name: str, key: ast.Expression, functions: dict[str, UserFunction], errors: ValueErrors) -> None:
-        super().__init__(name)
+        super().__init__(name, errors, ast.calls_functions(key))
         self.key = key
         self._functions = functions
-        self._errors = errors
         self._terms: dict[Target, ValueSet] = {}
         self._cuts: Any = np.empty(0, np.int64)
         self._table: Words = np.zeros((3, 0), np.uint64)
