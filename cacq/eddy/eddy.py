@@ -20,7 +20,6 @@ from cacq.eddy import tickets
 from cacq.eddy.routing import LARGE, Policy
 from cacq.eddy.tables import Tables
 from cacq.errors import OptionError
-from cacq.filters.operator import Operator
 from cacq.kernels import lineages
 
 TILE_BYTES = 1 << 20
@@ -67,7 +66,7 @@ class Eddy:
 
     def _drain(self, tile: Batch, tables: Tables, batches: Batches) -> None:
         """Route one tile until nothing of it waits."""
-        _sort(tile, tables, batches)
+        sort(tile, tables, batches)
         while batches.waiting:
             batch = batches.waiting.pop()
             ready = tables.ready(batch)
@@ -101,21 +100,20 @@ class Eddy:
     def _return(self, index: int, batch: Batch, tables: Tables, batches: Batches) -> tuple[int, int]:
         """A batch comes back from an operator; how many of its tuples stay in the eddy, how many are delivered."""
         batch.visited(index)
-        layout = batch.layout
-        if len(layout.guards):
+        if len(batch.layout.guards):
             finishing = tables.finishing(index, batch.done)
-            lineages.finish(batch.lineage, layout.guards, finishing, layout.live_words)
-        return _sort(batch, tables, batches)
+            lineages.finish(batch.lineage, batch.layout.guards, finishing, batch.layout.live_words)
+        return sort(batch, tables, batches)
 
 
 def part(batch: Batch, tuples: slice) -> Batch:
-    """Some tuples of a batch that has been sorted, without copying."""
+    """Some tuples of a batch, without copying."""
     half = Batch(batch.record, batch.rows[tuples], batch.lineage[tuples], batch.layout, batch.failures, batch.done)
     half.wanted = batch.wanted
     return half
 
 
-def _sort(batch: Batch, tables: Tables, batches: Batches) -> tuple[int, int]:
+def sort(batch: Batch, tables: Tables, batches: Batches) -> tuple[int, int]:
     """Drop the dead, deliver the complete, let the rest wait; how many stay and how many are delivered."""
     incomplete = tables.incomplete(batch.done)
     fate = np.empty(len(batch), np.uint8)

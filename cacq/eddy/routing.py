@@ -84,14 +84,14 @@ class Lottery:
         it is to have. An operator that is not known yet comes first."""
         for index, operator in enumerate(operators):
             if operator.account.seen < LEARNED:
-                return index, max(LEARNED, len(batch) // SMALL_BATCHES)
+                return index, max(1, len(batch) // SMALL_BATCHES)
         self._large += 1
         if self._large < SLICED_BATCHES:
             return None
         self._large = 0
         winner = self._draw(operators)
         other = self._other(operators, winner)
-        return None if other == winner else (other, len(batch) // SLICE)
+        return None if other == winner else (other, max(1, len(batch) // SLICE))
 
     def _draw(self, operators: Sequence[Operator]) -> int:
         drawn = self._random.random() * sum([operator.account.weight for operator in operators])

@@ -21,7 +21,7 @@ LEAST_COST = 100.0
 """Nanoseconds a tuple below which differences are noise and the eddy's own work."""
 SPIKE = 4.0
 """A visit counts as at most so many times the cost so far: the clock also runs while others have the processor."""
-SHARPNESS = 8
+SHARPNESS = 16
 """Chances go with this power of tickets / cost."""
 
 
