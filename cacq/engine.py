@@ -23,8 +23,8 @@ from cacq.data.schema import Schema
 from cacq.deliver.log import ResultLog
 from cacq.deliver.project import columns_of
 from cacq.eddy.eddy import Eddy
+from cacq.eddy.pool import PooledEddy, Workers
 from cacq.eddy.routing import Policy, make
-from cacq.eddy.tickets import Ledger
 from cacq.errors import CacqError, CatalogError, OptionError
 from cacq.explain import explain_query, explain_select, operator_rows
 from cacq.filters.fold import fold
@@ -65,13 +65,17 @@ class Engine:
         lineage: str = "auto",
         expiration: str = "piggybacked",
         join_groups: str = "auto",
+        function_workers: int = 0,
     ) -> None:
+        """`function_workers` threads run expensive user functions while the eddy goes on; 0: none. They help where a
+        function waits or releases the interpreter's lock (I/O, numpy), not one in plain Python; a function must bear
+        to be called from several threads at once. Answers do not depend on it."""
         given = {
             "memory_bytes": memory_bytes, "lineage": lineage, "expiration": expiration, "join_groups": join_groups,
         }  # fmt: skip
         check_later_options(given)
-        self._ledger = Ledger()
-        self._policy = make(policy, check_whole_number(seed, "seed"), self._ledger)
+        self._policy = make(policy, check_whole_number(seed, "seed"))
+        self._workers = Workers(check_whole_number(function_workers, "function_workers", 0))
         self._eddies: dict[str, Eddy] = {}
         self._clock = checked_clock(system_clock if clock is None else clock)
         self._streams: dict[str, Stream] = {}
@@ -100,7 +104,8 @@ class Engine:
                 raise CatalogError(f"the stream {name!r} exists with another definition", "choose another name")
             return
         self._next_lsn()
-        self._eddies.setdefault(flow, Eddy(self._policy, self._ledger))
+        if flow not in self._eddies:
+            self._eddies[flow] = PooledEddy(self._policy, self._workers) if self._workers else Eddy(self._policy)
         self._streams[name] = Stream(name, definition, self._clock, self._functions, self._results)
 
     def register_function(
@@ -184,7 +189,7 @@ class Engine:
 
     def stats(self) -> dict[str, Any]:
         """Counters of operators and sources since the start."""
-        rows = [row for stream in self._streams.values() for row in operator_rows(stream, self._ledger)]
+        rows = [row for stream in self._streams.values() for row in operator_rows(stream)]
         return {
             "lsn": self._lsn,
             "queries": len(self._queries),

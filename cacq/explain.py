@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cacq.eddy.tickets import Ledger
 from cacq.query import ast
 from cacq.query.normalize import Conjunction
 from cacq.query.render import render
@@ -60,8 +59,9 @@ def _clause(clause: tuple[Any, ...], stream: Stream) -> list[dict[str, Any]]:
     return rows
 
 
-def operator_rows(stream: Stream, ledger: Ledger) -> list[dict[str, Any]]:
-    """The counters of a stream's operators. An operator works off its batch at once, so nothing queues."""
+def operator_rows(stream: Stream) -> list[dict[str, Any]]:
+    """The counters of a stream's operators. `queue` is the most tuples that were in the pool of functions at a time;
+    other operators work off a batch at once. `seconds` of a function in the pool are its own, waiting left out."""
     return [
         {
             "name": operator.name,
@@ -71,9 +71,9 @@ def operator_rows(stream: Stream, ledger: Ledger) -> list[dict[str, Any]]:
             "tuples_in": operator.counters.tuples_in,
             "tuples_out": operator.counters.tuples_out,
             "visits": operator.counters.visits,
-            "tickets": ledger.account(operator).tickets,
+            "tickets": operator.account.tickets,
             "seconds": operator.counters.nanoseconds / 1e9,
-            "queue": 0,
+            "queue": operator.counters.queue,
             "terms_skipped": operator.counters.spared,
         }
         for operator in stream.tables.operators.values()

@@ -32,9 +32,7 @@ class Layout:
         live[self.columns] = True
         self.clauses: Ints = np.flatnonzero(~live)
         """The clause columns."""
-        self.guard_of: Ints = np.repeat(self.columns, spans)
-        """For each column the live column of its word."""
-        self.guards: Ints = self.guard_of[self.clauses]
+        self.guards: Ints = np.repeat(self.columns, spans)[self.clauses]
         """For each clause column the live column that it belongs to."""
         self.live_bits: Words = np.where(live, ~np.uint64(0), np.uint64(0))
         """Ones in the live columns, zeros in the others."""

@@ -109,14 +109,5 @@ def _one_text(values: ValueSet) -> str | None:
 
 
 def _calls(term: Indexed | Residual) -> bool:
-    """Whether a user function is called anywhere in a term."""
-    stack = [term.key if isinstance(term, Indexed) else term.shape]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, ast.Call):
-            return True
-        if not isinstance(node, ast.In):
-            stack += ast.children(node)
-        else:
-            stack.append(node.operand)
-    return False
+    """Whether a term runs the code of users, which may fail: only dense lineage can tell what follows from that."""
+    return ast.calls_functions(term.key if isinstance(term, Indexed) else term.shape)

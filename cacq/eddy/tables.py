@@ -42,13 +42,6 @@ class Ranges(NamedTuple):
     highs: Ints
 
 
-class Passage(NamedTuple):
-    """What operators visited one after another leave to do: a row for each."""
-
-    pending: Words
-    closing: Words
-
-
 class Tables:
     """Operators and queries of one source. What came or went is seen by batches that begin after `refresh`."""
 
@@ -74,7 +67,7 @@ class Tables:
         self._places = 0
         self._enabled = slot_set()
         self._fold: tuple[Ints, Words, Ints, Words] | None = None
-        self._passages: dict[tuple[bytes, tuple[int, ...]], Passage] = {}
+        self._pending: dict[tuple[bytes, tuple[int, ...]], Words] = {}
         self._stale: set[int] = set()
         self._changed = False
 
@@ -150,7 +143,7 @@ class Tables:
                 operator.refresh(layout)
             self.masks[index] = operator.mask | operator.clause_mask
         self._fold = _moves(self._disjuncts, layout) if self._disjuncts else None
-        self._passages.clear()
+        self._pending.clear()
         self._stale.clear()
         self._changed = False
 
@@ -170,17 +163,16 @@ class Tables:
         finished: Words = self.masks[index] & ~unfinished
         return finished
 
-    def passage(self, order: tuple[int, ...], done: Bools) -> Passage:
-        """What `incomplete` and `finishing` say after each operator of an order, the others of `done` being done."""
+    def pending(self, order: tuple[int, ...], done: Bools) -> Words:
+        """What `incomplete` says after each operator of an order, a row for each, those of `done` being done before."""
         key = (done.tobytes(), order)
-        known = self._passages.get(key)
+        known = self._pending.get(key)
         if known is None:
-            done = done.copy()
-            pending, closing = np.empty((2, len(order), self.layout.width), np.uint64)
+            done, known = done.copy(), np.empty((len(order), self.layout.width), np.uint64)
             for k, index in enumerate(order):
                 done[index] = True
-                pending[k], closing[k] = self.incomplete(done), self.finishing(index, done)
-            known = self._passages[key] = Passage(pending, closing)
+                known[k] = self.incomplete(done)
+            self._pending[key] = known
         return known
 
     def fold(self, live: Words) -> None:

@@ -48,10 +48,9 @@ class GroupedFilter(Operator):
         bits: BitRows,
         checkpoints: Checkpoints | None = None,
     ) -> None:
-        super().__init__(name)
+        super().__init__(name, errors, ast.calls_functions(key))
         self.key = key
         self._functions = functions
-        self._errors = errors
         self._bits = bits
         self._texts = TextCuts() if key.type is Type.STRING else None
         self._checkpoints = Checkpoints(bits) if checkpoints is None else checkpoints
@@ -63,6 +62,8 @@ class GroupedFilter(Operator):
         self._highs: Ints = np.empty(0, np.int64)
         self._ranges: Words = np.zeros(0, np.uint64)
         self._range_count = 0
+        self._clause_terms = 0
+        self._plain = isinstance(key, ast.Column)
         self._flips = 0
         self._layout = Layout(())
 
@@ -76,8 +77,9 @@ class GroupedFilter(Operator):
 
     @property
     def direct(self) -> bool:
-        """Whether `rows_of` says everything that `process` does: the key is a column and every cut has a row."""
-        return isinstance(self.key, ast.Column) and self._checkpoints.flat
+        """Whether `rows_of` says everything that `process` does: the key is a column, every cut has a row, and no term
+        belongs to a clause."""
+        return self._plain and not self._clause_terms and self._checkpoints.flat
 
     def refresh(self, layout: Layout) -> None:
         """Columns are only ever added or taken away behind all others, so nothing but the masks has to follow."""
@@ -128,20 +130,20 @@ class GroupedFilter(Operator):
         self._checkpoints.give_back()
         self._bits.give_back(np.array([self._null_row, self._failed_row], np.int32))
 
-    def rows_of(self, batch: Batch) -> Int32s:
+    def rows_of(self, batch: Batch, out: Int32s) -> None:
         """The row of bits for each tuple, if `direct`."""
         assert isinstance(self.key, ast.Column)
         keys, valid = self._keys(batch.column(self.key.name))
-        out = np.empty(len(keys), np.int32)
         self._checkpoints.locate(keys, valid, self._null_row, out)
-        return out
 
     def process(self, batch: Batch) -> Batch:
         layout = batch.layout
-        if len(layout.clauses):
+        if self._clause_terms:
             self.counters.spared += lineages.settled(batch.lineage, layout.clauses, layout.guards, self.clause_mask)
         if self.direct:
-            lineages.narrow(batch.lineage, self.rows_of(batch), self._bits.matrix)
+            rows = np.empty(len(batch), np.int32)
+            self.rows_of(batch, rows)
+            lineages.narrow(batch.lineage, rows, self._bits.matrix)
         elif isinstance(self.key, ast.Column):
             keys, blocks = self._blocks(batch.column(self.key.name))
             self._checkpoints.narrow(batch.lineage, keys, blocks)
@@ -192,6 +194,7 @@ class GroupedFilter(Operator):
         """A term came or went: the masks and the number of flips."""
         column, guard = self._layout.column(*target), self._layout.column(target.slot)
         self._flips += by * len(values.cuts)
+        self._clause_terms += by * (target.clause != ALONE)
         for mask, at in ((self.mask, guard), *(((self.clause_mask, column),) if column != guard else ())):
             mask[at] = mask[at] | bit(target.slot) if by > 0 else mask[at] & ~bit(target.slot)
 

@@ -35,10 +35,9 @@ class ResidualFilter(Operator):
     def __init__(
         self, name: str, shape: ast.Expression, functions: dict[str, UserFunction], errors: ValueErrors
     ) -> None:
-        super().__init__(name)
+        super().__init__(name, errors, ast.calls_functions(shape))
         self.shape = shape
         self._functions = functions
-        self._errors = errors
         self._targets: dict[tuple[ast.Constant, ...], list[Target]] = {}
         self._parameters: list[Column] = []
         self._first = np.zeros(1, np.int64)

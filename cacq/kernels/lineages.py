@@ -22,28 +22,24 @@ def narrow(lineage: Words, rows: Int32s, matrix: Words) -> None:
 
 @kernel
 def narrow_all(
-    lineage: Words, rows: Int32s, matrix: Words, pending: Words, closing: Words, guard_of: Ints, checks: Bools, counts: Ints
+    lineage: Words, rows: Int32s, matrix: Words, pending: Words, checks: Bools, live_bits: Words, counts: Ints
 ) -> None:
-    """Several filters one after another, each tuple only as far as it must go.
+    """Several filters one after another, each tuple only as far as it must go: filter k ANDs row `rows[k, i]`.
 
-    Filter k ANDs row `rows[k, i]` and then clears the queries of which a clause of `closing[k]` is open. Where `checks[k]`,
-    a tuple that no query of `pending[k]`, those who need a filter behind it, still wants goes no further. counts[k] grows by
-    the tuples that filter k saw, counts[-1] by all.
+    Where `checks[k]`, a tuple that no query of `pending[k]`, those who need a filter behind it, still wants stops there.
+    counts[k] grows by the tuples that stopped at filter k, and by how many of them are alive.
     """
     width, filters = lineage.shape[1], rows.shape[0]
     for i in range(lineage.shape[0]):
         mine = lineage[i]
-        seen = 0
-        while seen < filters:
-            row = matrix[rows[seen, i]]
+        for k in range(filters):
+            row = matrix[rows[k, i]]
             for w in range(width):
                 mine[w] &= row[w]
-            if len(guard_of):
-                close(mine, closing[seen], guard_of)
-            if checks[seen] and not touches(mine, pending[seen]):
+            if checks[k] and not touches(mine, pending[k]):
+                counts[k, 0] += 1
+                counts[k, 1] += touches(mine, live_bits)
                 break
-            seen += 1
-        counts[seen] += 1
 
 
 @kernel
@@ -53,14 +49,6 @@ def touches(mine: Words, mask: Words) -> Any:
     for w in range(len(mine)):
         found |= mine[w] & mask[w]
     return found != ZERO
-
-
-@kernel
-def close(mine: Words, closing: Words, guard_of: Ints) -> None:
-    """Clear the queries of one tuple of which a finished clause is open."""
-    for w in range(len(mine)):
-        if closing[w] != ZERO:
-            mine[guard_of[w]] &= ~(mine[w] & closing[w])
 
 
 @kernel

@@ -207,3 +207,14 @@ def children(expression: Expression) -> tuple[Expression, ...]:
             return arguments
         case And(parts=parts) | Or(parts=parts):
             return parts
+
+
+def calls_functions(expression: Expression) -> bool:
+    """Whether a function of a user stands anywhere in the expression."""
+    stack: list[Expression] = [expression]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Call):
+            return True
+        stack.extend((node.operand,) if isinstance(node, In) else children(node))
+    return False
