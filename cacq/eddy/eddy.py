@@ -74,7 +74,7 @@ class Eddy:
             batch, index = self._choose(batch, ready, tables, batches)
             order = self._order(batch, index, ready, tables)
             if len(order) > 1:
-                self._passage.visit(order, batch, tables, batches)
+                self._passage.visit(order, batch, len(order) < len(ready), tables, batches)
             else:
                 self._visit(index, batch, len(ready) > 1, tables, batches)
 

@@ -30,11 +30,14 @@ class Passage:
     def __init__(self) -> None:
         self._batches = 0
 
-    def visit(self, order: Sequence[int], batch: Batch, tables: Tables, batches: Batches) -> None:
-        """The batch through these filters, all of them direct."""
+    def visit(
+        self, order: Sequence[int], batch: Batch, needs_more: bool, tables: Tables, batches: Batches
+    ) -> None:
+        """The batch through these filters, all of them direct; whether it needs others as well."""
         filters = [_filter(tables, index) for index in order]
         self._batches = (self._batches + 1) % LOOK
-        checks = np.array([not self._batches or f.account.consumed > WORTHWHILE for f in filters])
+        checks = np.array([not self._batches or each.account.consumed > WORTHWHILE for each in filters])
+        checks[-1] = needs_more
         rows = np.empty((len(order), len(batch)), np.int32)
         spent = []
         clock = perf_counter_ns()
@@ -45,18 +48,19 @@ class Passage:
         counts = np.zeros((len(order), 2), np.int64)
         pending, layout = tables.pending(tuple(order), batch.done), batch.layout
         lineages.narrow_all(batch.lineage, rows, tables.bits.matrix, pending, checks, layout.live_bits, counts)
-        done = batch.done = batch.done.copy()
-        done[list(order)] = True
-        arriving = len(batch)
+        batch.done = batch.done.copy()
+        batch.done[list(order)] = True
+        tuples = len(batch)
         staying, leaving = sort(batch, tables, batches)
-        kernel, shares = perf_counter_ns() - clock, 0
+        spent_together = perf_counter_ns() - clock
+        arriving = tuples
         for k, (stopped, alive) in enumerate(counts.tolist()):
-            shares += arriving
-            spent[k] += kernel * arriving // max(1, len(batch) * len(order))
             last = k == len(order) - 1
             passed = staying if last else arriving - stopped
-            filters[k].counters.record(arriving, min(arriving, leaving + staying) if last else passed + alive, spent[k])
-            tickets.record(filters[k], arriving, passed, spent[k], bool(checks[k]) and (not last or staying > 0))
+            alive = leaving if last else alive
+            cost = spent[k] + spent_together * arriving // (tuples * len(order))
+            filters[k].counters.record(arriving, passed + alive, cost)
+            tickets.record(filters[k], arriving, passed, cost, bool(checks[k]))
             arriving -= stopped
             leaving -= alive
             if not arriving:
