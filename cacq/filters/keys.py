@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from cacq.data.arrays import NO_NULLS, Bools, Int32s, Ints, Octets
 from cacq.data.column import Column
@@ -140,7 +141,7 @@ class _Constants:
         self._fresh, self._count = [], stop
 
 
-def _room[Array: (Ints, Octets)](array: Array, used: int, size: int) -> Array:
+def _room(array: npt.NDArray[Any], used: int, size: int) -> npt.NDArray[Any]:
     larger = np.zeros(size, array.dtype)
     larger[:used] = array[:used]
     return larger

@@ -75,14 +75,14 @@ def _cut(array: Ints, size: int) -> Ints:
 def level_of(places: Ints, terms: Terms, generations: Generations, keys: int) -> Level:
     """A level of these places alone."""
     loose = empty_level(len(places), 2 * len(terms.keys))
-    count = anchors.lay_out(places, terms, generations, loose.bounds, loose.marks, loose.extras)
-    bounds, marks = loose.bounds[:count], loose.marks[:count]
-    if count > 1:
+    anchors.lay_out(places, terms, generations, loose.bounds, loose.marks, loose.extras)
+    bounds, marks = loose.bounds, loose.marks
+    if len(places) > 1:
         order = np.lexsort((bounds[:, anchors.HIGH], bounds[:, anchors.LOW], marks[:, anchors.HOME]))
         bounds, marks = bounds[order], marks[order]
-    segments = np.empty((count, 3), np.int64)
+    segments = np.empty((len(places), 3), np.int64)
     sorting = Merge(Level(bounds, marks, loose.extras, segments, loose.ceilings), empty_level(), keys)
-    sorting.step(generations, count)
+    sorting.step(generations, len(places))
     return sorting.result
 
 

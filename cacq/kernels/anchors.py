@@ -71,34 +71,29 @@ def width_class(low: int, high: int) -> int:
 
 @kernel
 def lay_out(places: Ints, terms: Terms, generations: Generations, bounds: Ints, marks: Int32s, extras: Ints) -> int:
-    """Entries of these places, unsorted; how many. A place with an empty range matches nothing and has no entry."""
-    entries, used = 0, 0
+    """Entries of these places, unsorted; how many extras. A place with an empty range has an entry that is not verified."""
+    used = 0
     for i in range(len(places)):
         start, stop = terms.first[i], terms.first[i + 1]
-        possible = True
-        for t in range(start, stop):
-            possible = possible and terms.lows[t] <= terms.highs[t]
-        if not possible:
-            continue
-        bounds[entries, LOW], bounds[entries, HIGH] = terms.lows[start], terms.highs[start]
-        bounds[entries, OTHER_LOW], bounds[entries, OTHER_HIGH] = 0, 0
-        check = NONE
+        low, high, check, other_low, other_high = terms.lows[start], terms.highs[start], NONE, 0, 0
         if start + 1 < stop:
-            check = terms.keys[start + 1]
-            bounds[entries, OTHER_LOW], bounds[entries, OTHER_HIGH] = terms.lows[start + 1], terms.highs[start + 1]
-        marks[entries, PLACE] = places[i]
-        marks[entries, STAMP] = (check << GENERATION_BITS) | np.int64(generations[places[i]])
-        marks[entries, EXTRA] = NONE
-        marks[entries, HOME] = (terms.keys[start] << CLASS_BITS) | width_class(terms.lows[start], terms.highs[start])
+            check, other_low, other_high = terms.keys[start + 1], terms.lows[start + 1], terms.highs[start + 1]
+        for t in range(start, stop):
+            if terms.lows[t] > terms.highs[t]:
+                low, high, check, other_low, other_high = 0, 0, terms.keys[t], 1, 0
+        bounds[i, LOW], bounds[i, HIGH], bounds[i, OTHER_LOW], bounds[i, OTHER_HIGH] = low, high, other_low, other_high
+        marks[i, PLACE] = places[i]
+        marks[i, STAMP] = (check << GENERATION_BITS) | np.int64(generations[places[i]])
+        marks[i, EXTRA] = NONE
+        marks[i, HOME] = (terms.keys[start] << CLASS_BITS) | width_class(low, high)
         if start + 2 < stop:
-            marks[entries, EXTRA] = used
+            marks[i, EXTRA] = used
             for t in range(start + 2, stop):
                 extras[used, 0], extras[used, 1], extras[used, 2] = terms.keys[t], terms.lows[t], terms.highs[t]
                 used += 1
             extras[used, 0], extras[used, 1], extras[used, 2] = NONE, 0, 0
             used += 1
-        entries += 1
-    return entries
+    return used
 
 
 @kernel
@@ -178,21 +173,12 @@ def _inside(values: Ints, nulls: Bools, key: int, row: int, low: int, high: int)
 
 
 @kernel
-def _verified(level: Level, entry: int, generations: Generations, values: Ints, nulls: Bools, row: int) -> bool:
-    """Whether the row is in every range of a live entry but its anchor."""
-    bounds, stamp = level.bounds, np.int64(level.marks[entry, STAMP])
-    check = stamp >> GENERATION_BITS
-    if check >= 0 and not _inside(values, nulls, check, row, bounds[entry, OTHER_LOW], bounds[entry, OTHER_HIGH]):
-        return False
-    if stamp & GENERATION != np.int64(generations[level.marks[entry, PLACE]]):
-        return False
-    extra = level.marks[entry, EXTRA]
-    if extra >= 0:
-        while level.extras[extra, 0] >= 0:
-            key, low, high = level.extras[extra, 0], level.extras[extra, 1], level.extras[extra, 2]
-            if not _inside(values, nulls, key, row, low, high):
-                return False
-            extra += 1
+def _extras_hold(extras: Ints, extra: int, values: Ints, nulls: Bools, row: int) -> bool:
+    """Whether the row is in every further range of an entry."""
+    while extra >= 0 and extras[extra, 0] >= 0:
+        if not _inside(values, nulls, extras[extra, 0], row, extras[extra, 1], extras[extra, 2]):
+            return False
+        extra += 1
     return True
 
 
@@ -217,11 +203,12 @@ def stab(
     values[key, i] is row `first_row + i`. Matches go to `out[counts[FOUND]:]` as place << 32 | row and are counted
     there; beyond the end of `out` they are only counted. counts[CANDIDATES] counts the anchors that held their value.
     """
-    bounds = level.bounds
+    # Arrays of their own, as fields of a tuple cost two atomic counts at each use.
+    bounds, marks, extras, segments, ceilings = level
     found, candidates = counts[FOUND], counts[CANDIDATES]
-    for s in range(len(level.segments)):
-        home, start, stop = level.segments[s, 0], level.segments[s, 1], level.segments[s, 2]
-        key, width = home >> CLASS_BITS, home & ((1 << CLASS_BITS) - 1)
+    for s in range(len(segments)):
+        start, stop = segments[s, 1], segments[s, 2]
+        key, width = segments[s, 0] >> CLASS_BITS, segments[s, 0] & ((1 << CLASS_BITS) - 1)
         reach = (np.int64(1) << (2 * min(width, CLASSES - 2))) - 1
         for row in range(values.shape[1]):
             if len(nulls) > 0 and nulls[key, row]:
@@ -232,18 +219,20 @@ def stab(
                 least = value - reach
             entry = _first(bounds, start, stop, least)
             while entry < stop and bounds[entry, LOW] <= value:
-                last = min(stop, ((entry >> BLOCK_BITS) + 1) << BLOCK_BITS)
-                if level.ceilings[entry >> BLOCK_BITS] >= value:
-                    while entry < last and bounds[entry, LOW] <= value:
-                        if bounds[entry, HIGH] >= value:
-                            candidates += 1
-                            if _verified(level, entry, generations, values, nulls, row):
-                                if found < len(out):
-                                    out[found] = np.uint64(level.marks[entry, PLACE]) << ROW_BITS | np.uint64(
-                                        first_row + row
-                                    )
-                                found += 1
-                        entry += 1
-                else:
-                    entry = last
+                if ceilings[entry >> BLOCK_BITS] < value:
+                    entry = ((entry >> BLOCK_BITS) + 1) << BLOCK_BITS
+                    continue
+                if bounds[entry, HIGH] >= value:
+                    candidates += 1
+                    stamp, place = np.int64(marks[entry, STAMP]), marks[entry, PLACE]
+                    check, low, high = stamp >> GENERATION_BITS, bounds[entry, OTHER_LOW], bounds[entry, OTHER_HIGH]
+                    if (
+                        (check < 0 or _inside(values, nulls, check, row, low, high))
+                        and stamp & GENERATION == np.int64(generations[place])
+                        and _extras_hold(extras, np.int64(marks[entry, EXTRA]), values, nulls, row)
+                    ):
+                        if found < len(out):
+                            out[found] = np.uint64(place) << ROW_BITS | np.uint64(first_row + row)
+                        found += 1
+                entry += 1
     counts[FOUND], counts[CANDIDATES] = found, candidates

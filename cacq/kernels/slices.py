@@ -16,7 +16,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from cacq.data.arrays import Bools, Floats, Ints, Words
+from cacq.data.arrays import Bools, Floats, Int32s, Ints, Words
 from cacq.kernels.anchors import (
     CANDIDATES,
     CLASS_BITS,
@@ -24,21 +24,19 @@ from cacq.kernels.anchors import (
     FOUND,
     GENERATION,
     GENERATION_BITS,
-    HIGH,
-    LOW,
-    OTHER_HIGH,
-    OTHER_LOW,
+    HOME,
     PLACE,
     ROW_BITS,
     STAMP,
     Generations,
     Level,
 )
-from cacq.kernels.compiled import INTERPRETED, kernel, trailing_zeros
+from cacq.kernels.compiled import INTERPRETED, ONE, ZERO, kernel, trailing_zeros
 
 Shorts = npt.NDArray[np.uint16]
 
 LANES = 32
+ENTRIES = 256
 GATHER_AFTER = 16
 """Queries on a pair of columns before the second column is copied into the order of the first: below, looking its
 positions up one by one costs less."""
@@ -54,9 +52,9 @@ LARGEST = 8e307
 class Index(NamedTuple):
     """A batch in the order of each of its columns. Row `key` of each array is about that column.
 
-    order: the rows that are not NULL, by value; ordered: their values; position: where each row stands in the order;
-    directory: where the rows of each bucket begin; scales: least value and buckets per unit; lengths: rows not NULL,
-    and whether the column is one of floats; gathered: room for positions in the order of another column.
+    order: the rows that are not NULL, by value; ordered: their values, and room for one more; position: where each row stands in the order;
+    directory: where the rows of each bucket begin; scales: least value, buckets per unit, and 1 if the column is one
+    of floats; lengths: rows that are not NULL; gathered: room for positions in the order of another column.
     """
 
     order: Shorts
@@ -71,8 +69,9 @@ class Index(NamedTuple):
 if INTERPRETED:
 
     def matches(positions: Shorts, start: int, low: int, width: int) -> Any:
-        """Bit k: whether `low <= positions[start + k] <= low + width`, for 32 positions."""
-        return sum(int(low <= int(positions[start + k]) <= low + width) << k for k in range(LANES))
+        """Bit k: whether `low <= positions[start + k] <= low + width`, for 32 positions of the flat array."""
+        flat = positions.reshape(-1)
+        return sum(int(low <= int(flat[start + k]) <= low + width) << k for k in range(LANES))
 
     def float_of_key(key: Any) -> float:
         """The float whose key this is."""
@@ -82,7 +81,7 @@ else:
 
     @intrinsic
     def matches(typing_context: Any, positions: Any, start: Any, low: Any, width: Any) -> Any:
-        """Bit k: whether `low <= positions[start + k] <= low + width`, for 32 positions."""
+        """Bit k: whether `low <= positions[start + k] <= low + width`, for 32 positions of the flat array."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             short, word = ir.IntType(16), ir.IntType(64)
@@ -160,12 +159,12 @@ def _scale(values: Ints, count: int, floats: bool, buckets: int, out: Floats) ->
 
 
 @kernel
-def _sort_bucket(ordered: Ints, order: Shorts) -> None:
+def _sort_bucket(ordered: Ints, order: Shorts, start: int, stop: int) -> None:
     """Sort a few values, and their rows with them."""
-    for i in range(1, len(ordered)):
+    for i in range(start + 1, stop):
         value, row = ordered[i], order[i]
         j = i
-        while j > 0 and ordered[j - 1] > value:
+        while j > start and ordered[j - 1] > value:
             ordered[j], order[j] = ordered[j - 1], order[j - 1]
             j -= 1
         ordered[j], order[j] = value, row
@@ -186,18 +185,18 @@ def _sort_large_bucket(ordered: Ints, order: Shorts) -> None:
 def index_column(values: Ints, nulls: Bools, key: int, index: Index) -> None:
     """Fill in the rows `key` of the index, from `values[key]`. `nulls` has no rows where no value is NULL."""
     order, ordered, directory = index.order[key], index.ordered[key], index.directory[key]
-    floats, buckets = index.lengths[key, 1] > 0, len(directory) - 2
+    position, floats, buckets = index.position[key], index.scales[key, 2] > 0, len(directory) - 2
     rows, count = values.shape[1], 0
     kept, bucket_of = np.empty(rows, np.int64), np.empty(rows, np.int32)
     for row in range(rows):
         if len(nulls) == 0 or not nulls[key, row]:
             kept[count] = values[key, row]
             count += 1
-    index.lengths[key, 0] = count
+    index.lengths[key] = count
     directory[:] = 0
     if count == 0:
         index.scales[key, 0], index.scales[key, 1] = 0.0, 1.0
-        index.position[key, :] = NULL_POSITION
+        position[:] = NULL_POSITION
         return
     _scale(kept, count, floats, buckets, index.scales[key])
     least, scale = index.scales[key, 0], index.scales[key, 1]
@@ -214,124 +213,145 @@ def index_column(values: Ints, nulls: Bools, key: int, index: Index) -> None:
             directory[bucket_of[i] + 1] = place + 1
             i += 1
         else:
-            index.position[key, row] = NULL_POSITION
+            position[row] = NULL_POSITION
     for b in range(buckets):
-        start, stop = directory[b], directory[b + 1]
+        start, stop = np.int64(directory[b]), np.int64(directory[b + 1])
         if stop > start + 16:
             _sort_large_bucket(ordered[start:stop], order[start:stop])
         elif stop > start + 1:
-            _sort_bucket(ordered[start:stop], order[start:stop])
+            _sort_bucket(ordered, order, start, stop)
     for i in range(count):
-        index.position[key, order[i]] = i
+        position[order[i]] = i
 
 
 @kernel
-def _at_least(index: Index, key: int, bound: int) -> int:
-    """The first position of a column whose value is at least the bound."""
-    buckets = index.directory.shape[1] - 2
-    bucket = _bucket(bound, index.lengths[key, 1] > 0, index.scales[key, 0], index.scales[key, 1], buckets)
-    start, stop = np.int64(index.directory[key, bucket]), np.int64(index.directory[key, bucket + 1])
-    while start < stop:
-        middle = (start + stop) >> 1
-        if index.ordered[key, middle] < bound:
-            start = middle + 1
-        else:
-            stop = middle
-    return start
+def locate(level: Level, start: int, stop: int, index: Index, out: Ints) -> None:
+    """Where the ranges of the entries `[start, stop)` begin and end in the order of their columns: the anchor in
+    out[:, 0] to out[:, 1], the other range, if there is one, in out[:, 2] to out[:, 3]; half-open.
+
+    Written without calls: one that the compiler does not inline costs more than the search.
+    """
+    bounds, marks, _, _, _ = level
+    _, ordered, _, directory, scales, _, _ = index
+    buckets = directory.shape[1] - 2
+    for entry in range(start, stop):
+        for side in range(4):
+            if side < 2:
+                key = np.int64(marks[entry, HOME]) >> CLASS_BITS
+            else:
+                key = np.int64(marks[entry, STAMP]) >> GENERATION_BITS
+            if key < 0:
+                continue
+            bound, last = bounds[entry, side], side & 1
+            bucket = _bucket(bound, scales[key, 2] > 0, scales[key, 0], scales[key, 1], buckets)
+            low, high = np.int64(directory[key, bucket]), np.int64(directory[key, bucket + 1])
+            while low + 1 < high:
+                middle = (low + high) >> 1
+                value = ordered[key, middle]
+                if value < bound or (last and value == bound):
+                    low = middle + 1
+                else:
+                    high = middle
+            # Most buckets hold one value or none: arithmetic instead of a branch that is predicted badly.
+            value = ordered[key, low]
+            out[entry - start, side] = low + (high - low) * (np.int64(value < bound) | (np.int64(value == bound) & last))
 
 
 @kernel
-def _above(index: Index, key: int, bound: int) -> int:
-    """The first position of a column whose value is greater than the bound."""
-    buckets = index.directory.shape[1] - 2
-    bucket = _bucket(bound, index.lengths[key, 1] > 0, index.scales[key, 0], index.scales[key, 1], buckets)
-    start, stop = np.int64(index.directory[key, bucket]), np.int64(index.directory[key, bucket + 1])
-    while start < stop:
-        middle = (start + stop) >> 1
-        if index.ordered[key, middle] <= bound:
-            start = middle + 1
-        else:
-            stop = middle
-    return start
-
-
-@kernel
-def _gather(index: Index, key: int, check: int) -> None:
+def _gather(order: Shorts, position: Shorts, key: int, check: int, count: int, out: Shorts) -> None:
     """The positions of column `check` in the order of column `key`; behind them NULLs, for the last lanes."""
-    count = index.lengths[key, 0]
     for i in range(count):
-        index.gathered[check, i] = index.position[check, index.order[key, i]]
+        out[check, i] = position[check, order[key, i]]
     for i in range(count, count + LANES):
-        index.gathered[check, i] = NULL_POSITION
+        out[check, i] = NULL_POSITION
 
 
 @kernel
-def _extras_hold(level: Level, entry: int, values: Ints, nulls: Bools, row: int) -> bool:
+def _collect(level: Level, start: int, stop: int, index: Index, spans: Ints, seen: Ints, hits: Shorts, ends: Ints) -> int:
+    """The rows in the anchor and the other range of the entries `[start, stop)`, as far as there is room for them.
+
+    Those of entry i are the `hits` from the end of the entry before to `ends[i - start]`; the first entry that may
+    have no room is returned, or `stop`.
+    """
+    _, marks, _, _, _ = level
+    order, _, position, _, _, lengths, gathered = index
+    key, stride, found = np.int64(marks[start, HOME]) >> CLASS_BITS, gathered.shape[1], 0
+    for entry in range(start, stop):
+        begin, end, low = spans[entry - start, 0], spans[entry - start, 1], spans[entry - start, 2]
+        width = spans[entry - start, 3] - 1 - low
+        check = np.int64(marks[entry, STAMP]) >> GENERATION_BITS
+        if found + end - begin > len(hits):
+            return entry
+        if check < 0:
+            for i in range(begin, end):
+                hits[found] = order[key, i]
+                found += 1
+        elif begin < end and width >= 0:
+            seen[check] += 1
+            if seen[check] == GATHER_AFTER:
+                _gather(order, position, key, check, lengths[key], gathered)
+            if seen[check] < GATHER_AFTER:
+                for i in range(begin, end):
+                    if low <= position[check, order[key, i]] <= low + width:
+                        hits[found] = order[key, i]
+                        found += 1
+            else:
+                for i in range(begin, end, LANES):
+                    inside = np.uint64(matches(gathered, check * stride + i, low, width))
+                    if end - i < LANES:
+                        inside &= (ONE << np.uint64(end - i)) - ONE
+                    while inside != ZERO:
+                        hits[found] = order[key, i + trailing_zeros(inside)]
+                        found += 1
+                        inside &= inside - ONE
+        ends[entry - start] = found
+    return stop
+
+
+@kernel
+def _extras_hold(extras: Ints, extra: int, values: Ints, nulls: Bools, row: int) -> bool:
     """Whether the row is in every further range of an entry."""
-    extra = level.marks[entry, EXTRA]
-    if extra >= 0:
-        while level.extras[extra, 0] >= 0:
-            key = level.extras[extra, 0]
-            if not level.extras[extra, 1] <= values[key, row] <= level.extras[extra, 2]:
-                return False
-            if len(nulls) > 0 and nulls[key, row]:
-                return False
-            extra += 1
+    while extra >= 0 and extras[extra, 0] >= 0:
+        key = extras[extra, 0]
+        if not extras[extra, 1] <= values[key, row] <= extras[extra, 2]:
+            return False
+        if len(nulls) > 0 and nulls[key, row]:
+            return False
+        extra += 1
     return True
 
 
 @kernel
-def _scan(index: Index, key: int, check: int, span: tuple[int, int], low: int, width: int, out: Shorts) -> int:
-    """The rows of a slice of one column whose position in another is in a range; how many."""
-    begin, end = span
-    found, stride = 0, index.gathered.shape[1]
-    flat = index.gathered.reshape(-1)
-    for start in range(begin, end, LANES):
-        hits = np.uint64(matches(flat, check * stride + start, low, width))
-        if end - start < LANES:
-            hits &= (np.uint64(1) << np.uint64(end - start)) - np.uint64(1)
-        while hits != 0:
-            out[found] = index.order[key, start + trailing_zeros(hits)]
+def _emit(marks: Int32s, generations: Generations, first_row: int, hits: Shorts, ends: Ints, out: Words, found: int) -> int:
+    """Put the hits of live entries into `out`; how many are found now."""
+    hit = 0
+    for i in range(len(marks)):
+        if hit == ends[i]:
+            continue
+        place = marks[i, PLACE]
+        if marks[i, STAMP] & GENERATION != np.int64(generations[place]):
+            hit = ends[i]
+        while hit < ends[i]:
+            if found < len(out):
+                out[found] = np.uint64(place) << ROW_BITS | np.uint64(first_row + np.int64(hits[hit]))
             found += 1
-            hits &= hits - np.uint64(1)
+            hit += 1
     return found
 
 
 @kernel
-def _look_up(index: Index, key: int, check: int, span: tuple[int, int], low: int, width: int, out: Shorts) -> int:
-    """As `_scan`, where the positions have not been gathered."""
-    found = 0
-    for i in range(span[0], span[1]):
-        row = index.order[key, i]
-        if low <= index.position[check, row] <= low + width:
-            out[found] = row
-            found += 1
-    return found
-
-
-@kernel
-def _rows_of(level: Level, entry: int, key: int, index: Index, seen: Ints, counts: Ints, out: Shorts) -> int:
-    """The rows that are in the anchor and the other range of an entry; how many."""
-    bounds = level.bounds
-    begin, end = _at_least(index, key, bounds[entry, LOW]), _above(index, key, bounds[entry, HIGH])
-    if begin >= end:
-        return 0
-    counts[CANDIDATES] += end - begin
-    check = np.int64(level.marks[entry, STAMP]) >> GENERATION_BITS
-    if check < 0:
-        for i in range(begin, end):
-            out[i - begin] = index.order[key, i]
-        return end - begin
-    low = _at_least(index, check, bounds[entry, OTHER_LOW])
-    width = _above(index, check, bounds[entry, OTHER_HIGH]) - 1 - low
-    if width < 0:
-        return 0
-    seen[check] += 1
-    if seen[check] < GATHER_AFTER:
-        return _look_up(index, key, check, (begin, end), low, width, out)
-    if seen[check] == GATHER_AFTER:
-        _gather(index, key, check)
-    return _scan(index, key, check, (begin, end), low, width, out)
+def _keep(level: Level, start: int, stop: int, values: Ints, nulls: Bools, hits: Shorts, ends: Ints) -> None:
+    """Drop the hits of the entries `[start, stop)` that are not in all of their further ranges."""
+    _, marks, extras, _, _ = level
+    hit, kept = 0, 0
+    for entry in range(start, stop):
+        extra = np.int64(marks[entry, EXTRA])
+        while hit < ends[entry - start]:
+            if _extras_hold(extras, extra, values, nulls, np.int64(hits[hit])):
+                hits[kept] = hits[hit]
+                kept += 1
+            hit += 1
+        ends[entry - start] = kept
 
 
 @kernel
@@ -346,25 +366,20 @@ def slices(
     counts: Ints,
 ) -> None:
     """As `anchors.stab`, with the batch as index: each entry scans the rows that its anchor holds."""
-    rows, seen = np.empty(values.shape[1] + 1, np.uint16), np.zeros(len(values), np.int64)
-    found, previous = counts[FOUND], -1
-    for s in range(len(level.segments)):
-        key = level.segments[s, 0] >> CLASS_BITS
-        if key != previous:
+    segments, marks = level.segments, level.marks
+    spans, ends = np.zeros((ENTRIES, 4), np.int64), np.empty(ENTRIES, np.int64)
+    hits, seen = np.empty(values.shape[1] + ENTRIES, np.uint16), np.zeros(len(values), np.int64)
+    for s in range(len(segments)):
+        if s == 0 or segments[s, 0] >> CLASS_BITS != segments[s - 1, 0] >> CLASS_BITS:
             seen[:] = 0
-            previous = key
-        for entry in range(level.segments[s, 1], level.segments[s, 2]):
-            hits = _rows_of(level, entry, key, index, seen, counts, rows)
-            if hits == 0:
-                continue
-            place = level.marks[entry, PLACE]
-            if np.int64(level.marks[entry, STAMP]) & GENERATION != np.int64(generations[place]):
-                continue
-            base = np.uint64(place) << ROW_BITS
-            plain = level.marks[entry, EXTRA] < 0
-            for h in range(hits):
-                if plain or _extras_hold(level, entry, values, nulls, rows[h]):
-                    if found < len(out):
-                        out[found] = base | np.uint64(first_row + np.int64(rows[h]))
-                    found += 1
-    counts[FOUND] = found
+        start, stop = segments[s, 1], segments[s, 2]
+        while start < stop:
+            last = min(start + ENTRIES, stop)
+            locate(level, start, last, index, spans)
+            last = _collect(level, start, last, index, spans, seen, hits, ends)
+            if len(level.extras):
+                _keep(level, start, last, values, nulls, hits, ends)
+            for i in range(last - start):
+                counts[CANDIDATES] += max(spans[i, 1] - spans[i, 0], 0)
+            counts[FOUND] = _emit(marks[start:last], generations, first_row, hits, ends, out, counts[FOUND])
+            start = last
