@@ -8,12 +8,12 @@ goes back into the pool.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter_ns
 
 import numpy as np
 
-from cacq.data.arrays import Ints, Words
+from cacq.data.arrays import NO_PAIRS, Ints, Words
 from cacq.data.batch import Batch, Failure, begin
 from cacq.data.record import Record
 from cacq.eddy.routing import Policy
@@ -29,11 +29,13 @@ MAX_TILE = 1 << 14
 
 @dataclass(frozen=True, eq=False)
 class Survivors:
-    """Rows of the record that at least one query wants, ascending, with their live words."""
+    """Rows of the record that at least one query wants, ascending, with their live words; `pairs` says for the sparse
+    queries which of these rows they want: `place << 32 | position among the rows`, ascending."""
 
     rows: Ints
     live: Words
     failures: list[Failure]
+    pairs: Words = field(default_factory=lambda: NO_PAIRS)
 
 
 class Eddy:
