@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from cacq.data.types import Type
+from cacq.deliver.cursor import Cursor
 from cacq.deliver.deltas import Deltas
-from cacq.deliver.log import Tenancy
 from cacq.deliver.project import project
-from cacq.errors import OptionError, ResultsLost
+from cacq.errors import OptionError
 from cacq.query import ast
 from cacq.query.normalize import Conjunction
 from cacq.stream import Stream
@@ -17,8 +17,23 @@ if TYPE_CHECKING:
     from cacq.engine import Engine
 
 
-class Query:
+class Query(Cursor):
     """A registered query. Everything but `poll` and `cancel` only reads."""
+
+    __slots__ = (
+        "_disjuncts",
+        "_engine",
+        "_errors",
+        "_select",
+        "_standing",
+        "_stream",
+        "error",
+        "id",
+        "name",
+        "sql",
+        "state",
+    )
+    pattern = "MON"
 
     def __init__(
         self,
@@ -30,23 +45,18 @@ class Query:
         select: ast.Select,
         disjuncts: tuple[Conjunction, ...],
     ) -> None:
+        super().__init__(stream.log)
         self.id = identity
         self.name = name
         self.sql = sql
-        self.pattern = "MON"
         self.state = "active"
         self.error: Exception | None = None
         self._select = select
         self._disjuncts = disjuncts
         self._standing = stream.standing.hold(disjuncts, name)
         self._stream = stream
-        self._tenancy: Tenancy | None = None
         self._engine = engine
-        self._position = stream.log.end
-        self._seq = 0
-        self._projection_errors = 0
-        self._earlier_errors = self._predicate_errors()
-        self._final_errors: int | None = None
+        self._errors = -self._predicate_errors(self._standing.slots)
 
     def __repr__(self) -> str:
         return f"<Query {self.name!r} {self.state}: {self.sql}>"
@@ -64,31 +74,20 @@ class Query:
     @property
     def results(self) -> int:
         """How many results there have been so far, polled or not."""
-        if self._tenancy is None:
-            return 0
-        slot, waiting = self._tenancy.slot, self._stream.log.read(self._tenancy, self._position)
-        return self._seq + self._lost() + sum(chunk.count(slot) for chunk in waiting)
+        return self._seq + self._lost() + sum(span.results for span in self._waiting())
 
     @property
     def value_errors(self) -> int:
         """How often overflow or division by zero gave NULL: in predicates, and in the output of polled rows."""
-        counted = self._predicate_errors() if self._final_errors is None else self._final_errors
-        return counted - self._earlier_errors + self._projection_errors
+        return self._errors + (self._predicate_errors(self._standing.slots) if self.state == "active" else 0)
 
     def poll(self) -> Deltas:
         """The results since the last poll, in order. Raises ResultsLost once if some were dropped in between."""
-        if self._tenancy is None:
-            return project(self._select, [], [], 0)[0]
-        lost = self._lost()
-        if lost:
-            self._seq += lost
-            raise ResultsLost(lost)
-        slot, chunks = self._tenancy.slot, self._stream.log.read(self._tenancy, self._position)
-        positions = [chunk.positions(slot) for chunk in chunks]
-        deltas, errors = project(self._select, chunks, positions, self._seq)
-        self._position = self._stream.log.end
-        self._seq += len(deltas)
-        self._projection_errors += errors
+        self._refuse_gap()
+        spans = self._waiting()
+        deltas, errors = project(self._select, spans, self._seq, self._log.room)
+        self._advance(spans)
+        self._errors += errors
         return deltas
 
     def snapshot(self) -> NoReturn:
@@ -104,20 +103,22 @@ class Query:
     def _begin(self, lsn: int) -> None:
         """For the engine: the query is registered, results with an LSN after `lsn` are its own."""
         if self._standing.slots:
-            self._tenancy = self._stream.log.open(self._standing.slots[0], lsn)
+            self._open(self._standing.slots[0], lsn)
+
+    def _move(self, slots: tuple[int, ...], lsn: int) -> None:
+        """For the engine: its predicate, which is active, moves to other slots; results with an LSN from `lsn` on stand
+        in the first of them. To be called while `_standing.slots` are still the old ones."""
+        self._change(slots[0], lsn)
+        self._errors += self._predicate_errors(self._standing.slots) - self._predicate_errors(slots)
 
     def _end(self, state: str, lsn: int, error: Exception | None = None) -> None:
         """For the engine: the query has ended, results with an LSN from `lsn` on are not its own."""
         self.state = state
         self.error = error
-        self._final_errors = self._predicate_errors()
-        if self._tenancy is not None:
-            self._stream.log.close(self._tenancy, lsn)
+        self._errors += self._predicate_errors(self._standing.slots)
+        self._close(lsn)
 
-    def _lost(self) -> int:
-        assert self._tenancy is not None
-        return max(0, self._stream.log.dropped(self._tenancy) - self._seq)
-
-    def _predicate_errors(self) -> int:
+    def _predicate_errors(self, slots: tuple[int, ...]) -> int:
+        """Errors in predicates so far, in those slots that count them: the dense ones."""
         counts: Any = self._stream.tables.errors.counts
-        return int(sum(counts[slot] for slot in self._standing.slots))
+        return int(sum(counts[slot] for slot in slots if slot >= 0))

@@ -99,4 +99,5 @@ class Stream:
             if queries
         }
         ts = record.ts.copy() if whole else record.ts[rows]
-        self._results.append(self.name, Chunk(record.lsn, ts, columns, survivors.live, self.tables.layout))
+        chunk = Chunk(record.lsn, ts, columns, survivors.live, self.tables.layout, survivors.pairs)
+        self._results.append(self.name, chunk)

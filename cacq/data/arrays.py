@@ -15,3 +15,6 @@ Bools = npt.NDArray[np.bool_]
 
 NO_NULLS: Bools = np.empty(0, np.bool_)
 """What a kernel takes for `valid` where no value is NULL."""
+
+NO_PAIRS: Words = np.empty(0, np.uint64)
+"""The sparse results of a record where no sparse query wants a row of it."""

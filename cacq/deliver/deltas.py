@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,15 +18,28 @@ from cacq.data.types import NEVER, Type
 class Deltas:
     """Result rows of one query, in order. `exp` is `cacq.NEVER` where a row does not die."""
 
-    def __init__(self, seq: Ints, op: Ints, ts: Ints, exp: Ints, columns: Mapping[str, Column]) -> None:
-        self.seq = seq
-        self.op = op
+    def __init__(self, first: int, ts: Ints, columns: Mapping[str, Column]) -> None:
         self.ts = ts
-        self.exp = exp
+        self._first = first
         self._columns = columns
 
     def __len__(self) -> int:
-        return len(self.seq)
+        return len(self.ts)
+
+    @cached_property
+    def seq(self) -> Ints:
+        """The number of each row among the results of the query, from 0 on."""
+        return np.arange(self._first, self._first + len(self))
+
+    @cached_property
+    def op(self) -> Ints:
+        """The sign of each row: 1 where it comes."""
+        return np.ones(len(self), np.int64)
+
+    @cached_property
+    def exp(self) -> Ints:
+        """When each row dies."""
+        return np.full(len(self), NEVER)
 
     def __repr__(self) -> str:
         return f"<{len(self)} deltas of {', '.join(self._columns)}>"

@@ -1,144 +1,207 @@
 """The results of one source, oldest first, and what became of those that had to go.
 
-A query's results are the rows of its slot in the chunks between its registration and its end. When memory runs out
-the oldest chunk goes; what it held is added up by slot, so that a query learns how many of its results are gone from
-two numbers: the sum when its life began to be dropped, and the sum now (or when its life ended). A slot may have
-had other tenants before and after: `Tenancy` keeps the two sums apart.
+The log is a list of segments. A record makes a segment of its own; segments are merged with their neighbours until
+they are large, so that a reader has few to look at and a small record costs little. A query's results are the rows of
+its slot between its registration and its end.
 """
 
 from __future__ import annotations
 
+from array import array
+from bisect import bisect_right
 from collections import deque
+from dataclasses import replace
+from typing import NamedTuple
 
-import numpy as np
-
-from cacq.data.arrays import Ints
 from cacq.data.types import NEVER
 from cacq.deliver.chunk import Chunk
+from cacq.deliver.gather import Room
+from cacq.deliver.segment import Capacity, Segment, merge, segment_of
+from cacq.deliver.tenancy import UNKNOWN, Sums, Tenancy
 
 
-class Tenancy:
-    """One query's time in a slot: it gets the rows with `since < lsn < until`."""
+class Span(NamedTuple):
+    """Rows [start, stop) of a segment, among which are `results` results of a tenancy."""
 
-    def __init__(self, slot: int, since: int, position: int) -> None:
-        self.slot = slot
-        self.since = since
-        self.until = NEVER
-        self.dropped_before: int | None = None
-        self.dropped_at_end: int | None = None
-        self.first_position = position
+    segment: Segment
+    start: int
+    stop: int
+    tenancy: Tenancy
+    results: int
+
+
+class Held:
+    """What the sources have together: the bytes that they hold, and room to work in."""
+
+    def __init__(self) -> None:
+        self.nbytes = 0
+        self.room = Room()
 
 
 class SourceLog:
-    """The chunks of one source, from `_head` on. Positions count all chunks there ever were; `_first` is the oldest's.
+    """The segments of one source. Those before `_sealed` never change again; those after it may still be merged."""
 
-    A list and not a deque: a poll reads from the middle.
-    """
-
-    def __init__(self) -> None:
-        self._chunks: list[Chunk | None] = []
-        self._head = 0
-        self._first = 0
-        self._dropped: Ints = np.zeros(0, np.int64)
-        self._marks: deque[tuple[int, Tenancy, bool]] = deque()
+    def __init__(self, capacity: Capacity, held: Held) -> None:
+        self._capacity = capacity
+        self._held = held
+        self.room = held.room
+        self._segments: list[Segment] = []
+        self._lasts = array("q")
+        self._sealed = 0
+        self._dropped = Sums()
+        self._beginning: deque[Tenancy] = deque()
+        self._ending: deque[Tenancy] = deque()
+        self.newest = -1
+        """The LSN of the newest record there ever was."""
 
     @property
-    def end(self) -> int:
-        """The position after the newest chunk."""
-        return self._first + len(self._chunks) - self._head
+    def oldest(self) -> int:
+        """The LSN of the oldest record that is held; NEVER if none is."""
+        return self._segments[0].first_lsn if self._segments else NEVER
 
     def append(self, chunk: Chunk) -> None:
-        """Keep the results of one more record."""
-        if chunk.slots > len(self._dropped):
-            self._dropped = np.concatenate([self._dropped, np.zeros(chunk.slots - len(self._dropped), np.int64)])
-        self._chunks.append(chunk)
+        """Keep the results of one more record. Takes time for the rows of the record; for each row of it, some time
+        later, it may be copied once for each doubling of its segment."""
+        segment = segment_of(chunk, self._capacity)
+        self._segments.append(segment)
+        self._lasts.append(chunk.lsn)
+        self.newest = chunk.lsn
+        self._held.nbytes += segment.nbytes
+        if len(self._segments) - self._sealed > self._capacity.loose:
+            self._merge_newest()
+
+    def _merge_newest(self) -> None:
+        """Merge the newest segments with those before them that are not twice as large as all newer ones together: so
+        those that may yet grow stay few, and a row is copied only when its segment grows by half."""
+        first, rows = len(self._segments) - 1, len(self._segments[-1])
+        while first > self._sealed and len(self._segments[first - 1]) < 2 * rows:
+            first -= 1
+            rows += len(self._segments[first])
+        groups: list[list[Segment]] = []
+        size = held = 0
+        for segment in self._segments[first:]:
+            size, held = size + len(segment), held + segment.nbytes
+            if not groups or size > self._capacity.rows or held > self._capacity.nbytes:
+                groups.append([])
+                size, held = len(segment), segment.nbytes
+            groups[-1].append(segment)
+        merged = [merge(group, self._capacity) if len(group) > 1 else group[0] for group in groups]
+        self._held.nbytes += sum(s.nbytes for s in merged) - sum(s.nbytes for s in self._segments[first:])
+        self._segments[first:] = merged
+        self._lasts[first:] = array("q", [segment.last_lsn for segment in merged])
+        if len(groups) > 1:
+            self._sealed = len(self._segments) - 1
+
+    def read(self, tenancy: Tenancy) -> list[Span]:
+        """Where the results of a tenancy stand that it has not got yet; those that are dropped left out."""
+        after = max(tenancy.since, tenancy.read)
+        first = bisect_right(self._lasts, after)
+        if len(self._segments) - max(first, self._sealed) > self._capacity.scattered:
+            self._merge_newest()
+            first = bisect_right(self._lasts, after)
+        spans = []
+        for segment in self._segments[first:]:
+            if segment.first_lsn >= tenancy.until:
+                break
+            start = 0 if segment.first_lsn > after else segment.row_of(after + 1)
+            stop = len(segment) if segment.last_lsn < tenancy.until else segment.row_of(tenancy.until)
+            results = segment.count(tenancy.slot, start, stop)
+            if results:
+                spans.append(Span(segment, start, stop, tenancy, results))
+        return spans
 
     def open(self, slot: int, lsn: int) -> Tenancy:
-        """A query takes a slot."""
-        tenancy = Tenancy(slot, lsn, self.end)
-        self._mark(lsn, tenancy, False)
+        """A query takes a slot: it gets the results with an LSN after `lsn`."""
+        tenancy = Tenancy(slot, lsn)
+        self._beginning.append(tenancy)
+        self._pass_marks(self.oldest)
         return tenancy
 
     def close(self, tenancy: Tenancy, lsn: int) -> None:
-        """The query leaves its slot."""
+        """The query leaves its slot: it does not get the results with an LSN from `lsn` on."""
         tenancy.until = lsn
-        if tenancy.first_position < self.end:
-            self._mark(lsn, tenancy, True)
+        if tenancy.since < self.newest:
+            self._ending.append(tenancy)
+            self._pass_marks(self.oldest)
             return
         # It saw no record, so nothing of it can be dropped: queries that come and go between records leave no marks.
         tenancy.dropped_before = tenancy.dropped_at_end = 0
-        while self._marks and self._marks[-1][1].dropped_at_end is not None:
-            self._marks.pop()
+        while self._beginning and self._beginning[-1].dropped_at_end != UNKNOWN:
+            self._beginning.pop()
 
-    def _mark(self, lsn: int, tenancy: Tenancy, ends: bool) -> None:
-        self._marks.append((lsn, tenancy, ends))
-        oldest = self._chunks[self._head] if self._head < len(self._chunks) else None
-        self._pass_marks(NEVER if oldest is None else oldest.lsn)
+    def drop_oldest(self) -> None:
+        """Let the oldest segment go."""
+        segment = self._segments.pop(0)
+        del self._lasts[0]
+        self._sealed = max(0, self._sealed - 1)
+        self._held.nbytes -= segment.nbytes
+        self._pass_marks(segment.last_lsn, segment)
+        self._dropped.add(segment)
+        self._pass_marks(self.oldest)
 
-    def drop_oldest(self) -> Chunk:
-        """Let the oldest chunk go."""
-        chunk = self._chunks[self._head]
-        assert chunk is not None
-        self._chunks[self._head] = None
-        self._head += 1
-        self._first += 1
-        if self._head * 2 > len(self._chunks):
-            del self._chunks[: self._head]
-            self._head = 0
-        self._pass_marks(chunk.lsn)
-        chunk.add_counts(self._dropped)
-        return chunk
+    def _pass_marks(self, lsn: int, going: Segment | None = None) -> None:
+        """Note the sums at every beginning and end of a tenancy before the record `lsn`. All records before it have
+        been added up, but for those in `going`."""
 
-    def _pass_marks(self, lsn: int) -> None:
-        """Note the sums at every beginning and end of a tenancy before `lsn`, the oldest chunk that is not added up."""
-        while self._marks and self._marks[0][0] < lsn:
-            _, tenancy, ends = self._marks.popleft()
-            if tenancy.dropped_at_end is not None:
-                continue
-            if ends:
-                tenancy.dropped_at_end = self._sum(tenancy.slot)
-            else:
-                tenancy.dropped_before = self._sum(tenancy.slot)
+        def dropped(slot: int, before: int) -> int:
+            return self._dropped[slot] + (0 if going is None else going.count(slot, 0, going.row_of(before)))
 
-    def dropped(self, tenancy: Tenancy) -> int:
-        """How many results of a tenancy have been dropped."""
-        if tenancy.dropped_before is None:
+        while self._beginning and self._beginning[0].since < lsn:
+            tenancy = self._beginning.popleft()
+            if tenancy.dropped_before == UNKNOWN:
+                tenancy.dropped_before = dropped(tenancy.slot, tenancy.since + 1)
+        while self._ending and self._ending[0].until <= lsn:
+            tenancy = self._ending.popleft()
+            tenancy.dropped_at_end = dropped(tenancy.slot, tenancy.until)
+
+    def lost(self, tenancy: Tenancy) -> int:
+        """How many results of a tenancy have been dropped that it has not got and was not told of."""
+        if tenancy.dropped_before == UNKNOWN:
             return 0
-        last = self._sum(tenancy.slot) if tenancy.dropped_at_end is None else tenancy.dropped_at_end
-        return last - tenancy.dropped_before
+        last = self._dropped[tenancy.slot] if tenancy.dropped_at_end == UNKNOWN else tenancy.dropped_at_end
+        return max(0, last - tenancy.dropped_before - tenancy.taken)
 
-    def _sum(self, slot: int) -> int:
-        return int(self._dropped[slot]) if slot < len(self._dropped) else 0
-
-    def read(self, tenancy: Tenancy, position: int) -> list[Chunk]:
-        """The chunks from a position on that belong to a tenancy's time."""
-        waiting = self._chunks[self._head + max(0, position - self._first) :]
-        return [chunk for chunk in waiting if chunk is not None and tenancy.since < chunk.lsn < tenancy.until]
+    def _check(self) -> int:
+        """Segments ascend, no mark is left that could have been passed; returns the bytes held (used by tests)."""
+        assert list(self._lasts) == [segment.last_lsn for segment in self._segments]
+        edges = [lsn for segment in self._segments for lsn in (segment.first_lsn, segment.last_lsn)]
+        assert edges == sorted(edges) and (not edges or edges[-1] == self.newest)
+        assert 0 <= self._sealed <= len(self._segments)
+        assert all(tenancy.since >= self.oldest for tenancy in self._beginning)
+        assert all(tenancy.until > self.oldest for tenancy in self._ending)
+        for segment in self._segments:
+            segment._check()
+        return sum(segment.nbytes for segment in self._segments)
 
 
 class ResultLog:
-    """The results of all sources within one budget of bytes: the oldest record's results go first."""
+    """The results of all sources within one budget of bytes: the oldest results go first, a segment at a time.
 
-    def __init__(self, retain_bytes: int) -> None:
+    A segment is at most a sixteenth of the budget, unless a single record is more.
+    """
+
+    def __init__(self, retain_bytes: int, capacity: Capacity | None = None) -> None:
+        capacity = capacity or Capacity()
         self._retain_bytes = retain_bytes
+        self._capacity = replace(capacity, nbytes=min(capacity.nbytes, retain_bytes // 16))
         self._sources: dict[str, SourceLog] = {}
-        self._order: deque[SourceLog] = deque()
-        self._bytes = 0
+        self._held = Held()
 
     def source(self, name: str) -> SourceLog:
         """The log of one source."""
-        return self._sources.setdefault(name, SourceLog())
+        return self._sources.setdefault(name, SourceLog(self._capacity, self._held))
 
     @property
     def nbytes(self) -> int:
         """Bytes held."""
-        return self._bytes
+        return self._held.nbytes
 
     def append(self, source: str, chunk: Chunk) -> None:
-        """Keep a chunk, and drop the oldest ones that are too much."""
-        log = self.source(source)
-        log.append(chunk)
-        self._order.append(log)
-        self._bytes += chunk.nbytes
-        while self._order and self.nbytes > self._retain_bytes:
-            self._bytes -= self._order.popleft().drop_oldest().nbytes
+        """Keep a chunk, and drop the oldest segments that are too much."""
+        self.source(source).append(chunk)
+        while self._held.nbytes > self._retain_bytes:
+            min(self._sources.values(), key=lambda log: log.oldest).drop_oldest()
+
+    def _check(self) -> None:
+        """The bytes add up and are within the budget (used by tests)."""
+        assert self.nbytes == sum(log._check() for log in self._sources.values()) <= self._retain_bytes

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from cacq.data.arrays import Ints
-from cacq.data.column import Column, concatenate, empty
-from cacq.data.types import NEVER
-from cacq.deliver.chunk import Chunk
+from cacq.data.column import Column
 from cacq.deliver.deltas import Deltas
+from cacq.deliver.gather import Room, gather, gather_array
+from cacq.deliver.log import Span
+from cacq.deliver.segment import Segment
 from cacq.filters.evaluate import Frame, evaluate
 from cacq.query import ast
 
@@ -30,21 +31,24 @@ def columns_of(expressions: Iterable[ast.Expression]) -> set[str]:
     return names
 
 
-def project(
-    select: ast.Select, chunks: Sequence[Chunk], positions: Sequence[Ints], first_seq: int
-) -> tuple[Deltas, int]:
-    """The rows at these positions of these chunks as deltas; and in how many of them a value had no answer."""
-    parts = [(chunk, rows) for chunk, rows in zip(chunks, positions, strict=True) if len(rows)]
-    length = sum(len(rows) for _, rows in parts)
+def project(select: ast.Select, spans: Sequence[Span], first_seq: int, room: Room) -> tuple[Deltas, int]:
+    """The results in these spans as deltas; and in how many of them a value had no answer."""
+    length = sum(span.results for span in spans)
+    positions = room.positions(length)
+    parts: list[tuple[Segment, Ints]] = []
+    found = 0
+    for span in spans:
+        mine = positions[found : found + span.results]
+        span.segment.fill(span.tenancy.slot, span.start, span.stop, mine)
+        parts.append((span.segment, mine))
+        found += span.results
 
     def column(name: str) -> Column:
-        if not parts:
-            return empty(select.schema.columns[name])
-        return concatenate([chunk.columns[name].take(rows) for chunk, rows in parts])
+        type = select.schema.columns[name]
+        return gather([(segment.columns[name], rows) for segment, rows in parts], length, type)
 
     frame = Frame(length, column)
     columns = {output.name: evaluate(output.expression, frame) for output in select.outputs}
-    ts = np.concatenate([chunk.ts[rows] for chunk, rows in parts]) if parts else np.empty(0, np.int64)
-    seq = np.arange(first_seq, first_seq + length)
-    deltas = Deltas(seq, np.ones(length, np.int64), ts, np.full(length, NEVER), columns)
-    return deltas, 0 if frame.errors is None else int(np.count_nonzero(frame.errors))
+    ts = gather_array([(segment.ts, rows) for segment, rows in parts], np.empty(length, np.int64))
+    errors = 0 if frame.errors is None else int(np.count_nonzero(frame.errors))
+    return Deltas(first_seq, ts, columns), errors

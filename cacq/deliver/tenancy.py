@@ -1,0 +1,60 @@
+"""A query's time in a slot, and how many of the results of each slot have been dropped.
+
+When memory runs out the oldest results go; what went is added up by slot. A query learns how many of its results are
+gone from two numbers: the sum where its time in the slot begins, and the sum now (or where its time ends). A slot may
+have had other tenants before and after.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cacq.data.arrays import Ints
+from cacq.data.lineage import WORD
+from cacq.data.types import NEVER
+from cacq.deliver.segment import Segment
+
+UNKNOWN = -1
+"""Stands for a sum that is not known yet, because the record at which it is taken has not been dropped."""
+
+
+class Tenancy:
+    """One query's time in a slot: it gets the rows with `since < lsn < until`. `read` is the LSN up to which it has
+    got them, `taken` how many they were, with those it was told are lost."""
+
+    __slots__ = ("dropped_at_end", "dropped_before", "read", "since", "slot", "taken", "until")
+
+    def __init__(self, slot: int, since: int) -> None:
+        self.slot = slot
+        self.since = since
+        self.until = NEVER
+        self.read = since
+        self.taken = 0
+        self.dropped_before = UNKNOWN
+        self.dropped_at_end = UNKNOWN
+
+
+class Sums:
+    """A number for each slot, dense or sparse; 0 for those it has not heard of."""
+
+    def __init__(self) -> None:
+        self._dense: Ints = np.zeros(0, np.int64)
+        self._sparse: Ints = np.zeros(0, np.int64)
+
+    def __getitem__(self, slot: int) -> int:
+        sums, place = (self._dense, slot) if slot >= 0 else (self._sparse, ~slot)
+        return int(sums[place]) if place < len(sums) else 0
+
+    def add(self, segment: Segment) -> None:
+        """Add how many rows of a segment each slot's query wants."""
+        dense, sparse = segment.slots()
+        self._dense, self._sparse = _with_room(self._dense, dense), _with_room(self._sparse, sparse)
+        segment.add_counts(self._dense, self._sparse)
+
+
+def _with_room(sums: Ints, size: int) -> Ints:
+    if size <= len(sums):
+        return sums
+    grown = np.zeros(max(size, 2 * len(sums) // WORD * WORD), np.int64)
+    grown[: len(sums)] = sums
+    return grown
