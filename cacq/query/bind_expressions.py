@@ -196,7 +196,8 @@ class Binder:
     def _adapted(self, node: exp.Expr, bound: ast.Expression, partner: Type) -> ast.Expression:
         """NULL takes its partner's type, and a string literal beside a timestamp is one."""
         if partner is Type.TIMESTAMP and isinstance(bound, ast.Constant) and bound.type is Type.STRING:
-            return ast.Constant(instant(self.tree.sql, self.tree.lexeme(unwrap(node))), Type.TIMESTAMP)
+            moment = instant(self.tree.sql, self.tree.lexeme(unwrap(node)))
+            return ast.Constant(moment, Type.TIMESTAMP, bound.origin)
         return retyped(bound, partner)
 
     def _between(self, node: exp.Expr, depth: int) -> ast.Expression:
