@@ -270,7 +270,7 @@ def _exchangeable(bound: Bound, places: Sequence[int], literals: Sequence[Litera
         expressions.append(bound.select.predicate)
     index_of = {end: index for index, end in enumerate(places)}
     found: dict[int, Type] = {}
-    refused = {index for end, index in index_of.items() for start, stop in bound.titles if start < end <= stop}
+    refused = _named_by_text(places, bound.titles)
     for expression in expressions:
         for constant in placed(expression):
             index = index_of.get(abs(constant.origin))
@@ -279,3 +279,8 @@ def _exchangeable(bound: Bound, places: Sequence[int], literals: Sequence[Litera
             if not exchangeable(literals[index], constant) or found.setdefault(index, constant.type) != constant.type:
                 refused.add(index)
     return {index: found[index] for index in sorted(found) if index not in refused}
+
+
+def _named_by_text(places: Sequence[int], titles: Sequence[tuple[int, int]]) -> set[int]:
+    """The literals whose text is part of the name of an output."""
+    return {index for index, end in enumerate(places) if any(start < end <= stop for start, stop in titles)}
