@@ -27,6 +27,7 @@ from cacq.query.parameters import exchangeable, numbered, placed, substituted
 from cacq.query.parse import room_for_recursion
 from cacq.query.ranges import RangeTerm, bounds_of, disjuncts_of, has_ranges, terms_of
 from cacq.query.render import render
+from cacq.query.skeleton import ranks, skeleton, turned_all
 
 MOST_SHAPES = 20_000
 """Shapes that are remembered; the least recently used ones are forgotten beyond."""
@@ -95,6 +96,16 @@ class Template:
         with room_for_recursion():
             return normalize(fold(substituted(self._predicate, values)))
 
+    def turned(self, operators: Sequence[str], parts: _Parts) -> Template:
+        """The template with other directed comparisons in its terms."""
+        assert self._terms is not None, "only terms have operators of their own"
+        other = Template.__new__(Template)
+        for name in Template.__slots__:
+            setattr(other, name, getattr(self, name))
+        pairs = zip(self._terms, operators, strict=True)
+        other._terms = parts.share_terms([term._replace(operator=operator) for term, operator in pairs])
+        return other
+
     def take(self, literals: Sequence[Literal]) -> tuple[Literal, ...]:
         """The literals of a text that are lifted, with instants as integers; a ValueError if one is no instant."""
         if self._taken is None:
@@ -110,6 +121,14 @@ class _Taken(NamedTuple):
 
     literals: tuple[int, ...]
     instants: tuple[bool, ...]
+
+
+class _Skeleton(NamedTuple):
+    """A template from which those of shapes with other directed comparisons are made: its own, and its terms' ranks."""
+
+    template: Template
+    operators: list[str]
+    ranks: list[int]
 
 
 class _Parts:
@@ -189,6 +208,7 @@ class Planner:
         self._young: dict[str, Template | _Fixed] = {}
         self._old: dict[str, Template | _Fixed] = {}
         self._parts = _Parts()
+        self._skeletons: dict[str, _Skeleton] = {}
 
     def plan(self, sql: str) -> Plan:
         """The text checked against the catalog, or the SqlError that says what is wrong with it and where."""
@@ -203,8 +223,8 @@ class Planner:
             try:
                 return Plan(sql, entry, entry.take(literals))
             except ValueError:  # reading the text in full says where
-                pass
-        return self._learn(sql, lifted)
+                return self._learn(sql, lifted)
+        return self._turn(sql, lifted) or self._learn(sql, lifted)
 
     def plan_many(self, texts: Sequence[str]) -> list[Plan]:
         """A plan for each text; raises for the first that is wrong."""
@@ -217,6 +237,24 @@ class Planner:
             outputs = tuple(ast.Output(output.name, fold(output.expression)) for output in select.outputs)
             predicate = None if select.predicate is None else fold(select.predicate)
             return ast.Select(select.source, select.schema, outputs, predicate), normalize(predicate)
+
+    def _turn(self, sql: str, lifted: Lifted) -> Plan | None:
+        """The plan by the template of a shape that differs in the direction of comparisons, if one is known."""
+        shape, _, literals = lifted
+        bones = skeleton(shape)
+        known = None if bones is None else self._skeletons.get(bones[0])
+        if bones is None or known is None:
+            return None
+        template = known.template
+        try:
+            values = template.take(literals)
+        except ValueError:
+            return None
+        assert template._terms is not None
+        operators = [term.operator for term in template._terms]
+        template = template.turned(turned_all(operators, known.ranks, known.operators, bones[1]), self._parts)
+        self._remember(shape, template)
+        return Plan(sql, template, values)
 
     def _learn(self, sql: str, lifted: Lifted) -> Plan:
         """Reads the text in full and remembers its template."""
@@ -236,7 +274,17 @@ class Planner:
             self._remember(shape, fixed)
             shape = fixed.key(shape, texts)
         self._remember(shape, template)
+        if template._terms is not None and not fixed.literals:
+            self._learn_skeleton(shape, bound.select.predicate, template)
         return Plan(sql, template, template.take(literals))
+
+    def _learn_skeleton(self, shape: str, predicate: ast.Expression | None, template: Template) -> None:
+        bones = skeleton(shape)
+        if bones is not None and bones[1] and predicate is not None:
+            with room_for_recursion():
+                found = ranks(fold(predicate), len(bones[1]))
+            if found is not None:
+                self._skeletons[bones[0]] = _Skeleton(template, bones[1], found)
 
     def _template(
         self, select: ast.Select, numbers: Mapping[int, int], taken: _Taken | None, parts: _Parts
@@ -260,6 +308,7 @@ class Planner:
         """When the younger half is full, what was not used since it began is forgotten."""
         if len(self._young) >= self._generation and key not in self._young:
             self._old, self._young, self._parts = self._young, {}, _Parts()
+            self._skeletons = {}
         self._young[key] = entry
 
 

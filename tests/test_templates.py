@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from random import Random
 from typing import Any
 
@@ -13,9 +14,11 @@ from cacq.data.types import INT64_MAX, INT64_MIN, Type
 from cacq.errors import SqlError
 from cacq.plan import Plan, Planner
 from cacq.query import ast
-from cacq.query.lift import LONGEST, cut, ends, lift
+from cacq.query.lift import LONGEST, ends, lift
 from cacq.query.normalize import Indexed, conjuncts
+from cacq.query.skeleton import DIRECTED
 from cacq.query.value_sets import ValueSet, float_key
+from tests.mutator import Mutator
 from tests.oracle.generate import make_case
 from tests.test_sql_errors import BAD, HERE, SCHEMAS
 from tests.test_sql_meaning import SIGNATURES
@@ -27,19 +30,6 @@ FUNCTIONS = {
     "is_hot": ast.Function("is_hot", (Type.FLOAT64,), Type.BOOL),
     "alike": ast.Function("alike", (Type.STRING, Type.STRING), Type.BOOL),
 }
-INTEGERS = (
-    *("0", "1", "2", "5", "007", "10", "99", "100", "9007199254740992", "9007199254740993", "999999999999999999"),
-    *("9223372036854775806", "9223372036854775807", "9223372036854775808", "9223372036854775809", "1" + "0" * 30),
-)
-DECIMALS = (
-    *("0.0", "0.", ".5", "1.5", "2.0", "2.5", "1e3", "1E-3", "5e-324", "1.7976931348623157e308", "1e309", "1e400"),
-    *("9007199254740992.0", "9007199254740993.0", "9.223372036854775807e18", "9223372036854774784.0", "1e19"),
-)
-STRINGS = (
-    *("''", "'a'", "'it''s'", "''''", "'a%'", "'%'", "'_b%'", "'100%'", "'!'", "'a!'", "'5'", "'5 seconds'", "'a\"b'"),
-    *("'2026-01-31'", "'2026-01-31T12:00:00.5Z'", "'1969-12-31 23:59:59.999999+01:00'", "'2026-02-30'", "'-- no'"),
-    *("'/* no'", "'\u00e9\U0001f600'", "'\n'", "'\x00'", "'\ud800'", "'1 day'", "'DAY'"),
-)
 
 
 def planner() -> Planner:
@@ -97,44 +87,6 @@ def value_set(least: int, greatest: int) -> ValueSet:
     """The set of the keys from `least` to `greatest`."""
     cuts = ([] if least == INT64_MIN else [least]) + ([] if greatest == INT64_MAX else [greatest + 1])
     return ValueSet(tuple(cuts), least == INT64_MIN)
-
-
-class Mutator:
-    """Makes texts that differ from a given one in their literals, and sometimes in what is between them."""
-
-    def __init__(self, random: Random) -> None:
-        self.random = random
-
-    def mutated(self, sql: str) -> str:
-        pieces = cut(sql) or [sql]
-        for index in range(1, len(pieces), 2):
-            if self.random.random() < 0.7:
-                pieces[index] = self.literal(pieces[index])
-        if self.random.random() < 0.1:
-            position = self.random.randrange(0, len(pieces), 2)
-            pieces[position] = self.blanks(pieces[position])
-        return "".join(pieces)
-
-    def literal(self, literal: str) -> str:
-        """Another one of the same kind, rarely of another; odd ones now and then."""
-        kinds = (INTEGERS, DECIMALS, STRINGS)
-        own = 2 if literal[0] == "'" else 0 if literal.isdigit() else 1
-        if self.random.random() < 0.05:
-            return self.random.choice(self.random.choice(kinds))
-        if self.random.random() < 0.4:
-            return self.random.choice(kinds[own])
-        if own == 2 and "-" in literal:
-            return f"'2026-0{self.random.randint(1, 9)}-1{self.random.randint(0, 9)}'"
-        if own == 2:
-            return (
-                "'" + "".join(self.random.choices(("a", "b", "z", "%", "_", "''"), k=self.random.randint(0, 3))) + "'"
-            )
-        return str(self.random.randint(0, 120)) if own == 0 else repr(self.random.randint(0, 400) / 4)
-
-    def blanks(self, gap: str) -> str:
-        return gap.replace(
-            " ", self.random.choice(("  ", "\t", "\n", " /* 5 */ ", " -- 'x'\n", " /* /* */ */ ", "")), 1
-        )
 
 
 def compare_mutants(seeds: range) -> tuple[int, int, int]:
@@ -233,15 +185,8 @@ OTHERS = (
 )
 """Predicates of another form."""
 LISTS = (
-    "a",
-    "*",
-    "a + 5 AS x",
-    "a + 5",
-    "5 AS x, 'a' AS y",
-    "a, 2.5, s",
-    "-0.0 AS zero",
-    "INTERVAL 5 SECOND AS i",
-    "S.*",
+    *("a", "*", "S.*", "a + 5 AS x", "a + 5", "5 AS x, 'a' AS y", "a, 2.5, s", "-0.0 AS zero", "a < 5 AS x", "a < 5"),
+    *("INTERVAL 5 SECOND AS i", "a < 5 AS x, b > 7 AS y"),
 )
 
 
@@ -278,6 +223,8 @@ BROKEN: dict[str, tuple[str, Any]] = {
     "intervals are lifted": ("cacq.plan.exchangeable", lambda literal, constant: True),
     "a kind is forgotten": ("cacq.query.lift.DECIMAL", "\0i"),
     "a term is lost": ("cacq.query.ranges.conjuncts", lambda predicate: conjuncts(predicate)[:2]),
+    "NOT is overlooked": ("cacq.plan.turned_all", lambda operators, ranks, before, after: after),
+    "comparisons in outputs are turned": ("cacq.plan.ranks", lambda predicate, count: [1]),
     "large integers are floats": ("cacq.query.ranges._EXACT", 2**64),
 }
 
@@ -290,6 +237,18 @@ def test_a_broken_planner_is_found_out(fault: str, monkeypatch: pytest.MonkeyPat
             test_each_condition_with_many_constants(condition)
         for items in LISTS:
             test_each_select_list_with_many_constants(items)
+
+
+def test_the_direction_of_comparisons_needs_no_reading(monkeypatch: pytest.MonkeyPatch) -> None:
+    subject = planner()
+    subject.plan("SELECT a FROM S WHERE a < 5 AND 7 <= b AND NOT (b > 6) AND temperature = 2.5")
+    texts = [
+        f"SELECT a FROM S WHERE a {one} 5 AND 7 {two} b AND NOT (b {three} 8) AND temperature = 3.5"
+        for one, two, three in product(sorted(DIRECTED), repeat=3)
+    ]
+    expected = [read(subject, text) for text in texts]
+    monkeypatch.setattr(planning, "bind_with_titles", None)
+    assert [answer(subject.plan(text)) for text in texts] == expected
 
 
 def test_texts_that_differ_in_literals_share_a_template() -> None:

@@ -101,12 +101,16 @@ class Call:
 
 @dataclass(frozen=True)
 class Compare:
-    """`operator` is one of = != < <= > >=. Both sides are comparable: numbers with numbers, else equal types."""
+    """`operator` is one of = != < <= > >=. Both sides are comparable: numbers with numbers, else equal types.
+
+    `origin` is where in the text a < <= > or >= ends that it stands for; else 0.
+    """
 
     operator: str
     left: Expression
     right: Expression
     type: Type = field(default=Type.BOOL, init=False)
+    origin: int = field(default=0, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
