@@ -20,7 +20,7 @@ from cacq.kernels.compiled import INTERPRETED, reporting
 
 Progress = Callable[[int, int, str], object]
 
-LINEAGES = ("dense",)
+LINEAGES = ("dense", "sparse")
 """Every form of lineage that an engine can be told to use."""
 SIZES = (3, 200)
 """Rows of a push: results of up to 64 rows are read in another way than more."""

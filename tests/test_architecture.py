@@ -28,7 +28,7 @@ LAYERS = (
     {"eddy"},
     {"windows"},
     {"deliver"},
-    {"stream", "handle", "arguments", "explain", "engine"},
+    {"stream", "handle", "arguments", "explain", "plan", "engine"},
     {"testing", "warm"},
     {"__init__"},
 )

@@ -36,8 +36,11 @@ Signature = bytes | frozenset[Any]
 class Holder(Protocol):
     """A query that holds a predicate."""
 
-    def _move(self, slot: int, lsn: int) -> None:
-        """From the record with this LSN on, its results stand in another slot."""
+    def _pack(self) -> None:
+        """The predicate is about to leave its slots."""
+
+    def _move(self, lsn: int) -> None:
+        """From the record with this LSN on, results stand in the predicate's new slots."""
 
 
 class Standing:
@@ -198,12 +201,18 @@ class StandingPredicates:
         for sparse in (False, True):
             mine = [standing for standing in moving if standing.sparse == sparse]
             if mine:
-                self._take_out(mine)
-                self._put(mine, now_sparse=sparse)
-                self.moves += len(mine)
-                for standing in mine:
-                    for holder in standing.holders:
-                        holder._move(standing.slots[0], lsn)
+                self._move(mine, sparse, lsn)
+
+    def _move(self, standings: list[Standing], now_sparse: bool, lsn: int) -> None:
+        """Take predicates out and put them where they are better off, from the record with this LSN on."""
+        holders = [holder for standing in standings for holder in standing.holders]
+        for holder in holders:
+            holder._pack()
+        self._take_out(standings)
+        self._put(standings, now_sparse)
+        for holder in holders:
+            holder._move(lsn)
+        self.moves += len(standings)
 
     def _put(self, standings: list[Standing], now_sparse: bool) -> None:
         """Install predicates in the form that suits them."""

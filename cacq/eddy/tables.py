@@ -185,6 +185,10 @@ class Tables:
         index = self._home.get(_key(term))
         return None if index is None else self.operators[index]
 
+    def operators_in_use(self) -> list[Operator | AnchoredFilter]:
+        """All operators, for statistics."""
+        return [*self.operators.values(), *([] if self.anchored.empty else [self.anchored])]
+
     def kind_of(self, term: Term) -> str:
         """The kind of operator that a term lives in (for EXPLAIN)."""
         return _kind(term).kind

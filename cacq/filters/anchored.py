@@ -17,7 +17,7 @@ from cacq.data.record import Record
 from cacq.data.types import Type
 from cacq.filters.keys import KeyColumns
 from cacq.filters.levels import DELTA, SLICE, Levels
-from cacq.filters.operator import Counters
+from cacq.filters.operator import Account, Counters
 from cacq.filters.verify import Verifier
 from cacq.kernels import anchors, pair_order, slices
 from cacq.kernels.anchors import CANDIDATES, FOUND, GENERATION, Generations, Terms
@@ -62,6 +62,7 @@ class AnchoredFilter:
     ) -> None:
         self.name = name
         self.counters = Counters()
+        self.account = Account()
         self.candidates = 0
         self.hits = 0
         self._keys = keys

@@ -70,6 +70,11 @@ class KeyColumns:
             held = self._values[key] = self._keys(key, column), NO_NULLS if column.valid is None else column.valid
         return held
 
+    def some(self, record: Record, key: int, rows: Ints) -> tuple[Ints, Bools]:
+        """The same for some rows of a record only."""
+        column = record.column(self._columns[key].name).take(rows)
+        return self._keys(key, column), NO_NULLS if column.valid is None else column.valid
+
     def _keys(self, key: int, column: Column) -> Ints:
         if column.type is Type.STRING:
             return self._constants[key].numbers_of(column)
