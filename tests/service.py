@@ -119,9 +119,11 @@ def report() -> None:
     known = kernels()
     left_out = unknown(known)
     before = {name: set(kernel.signatures) for name, kernel in known.items()}
-    for policy, lineage in product(NAMES, LINEAGES):
-        for retain_bytes, rows in ((1 << 30, 4), (1 << 30, 150), (50_000, 150)):
-            serve(policy, lineage, retain_bytes, rows)
+    for lineage in LINEAGES:
+        for policy in NAMES:
+            serve(policy, lineage, retain_bytes=1 << 30, rows=150)
+        serve("tickets", lineage, retain_bytes=1 << 30, rows=4)
+        serve("tickets", lineage, retain_bytes=50_000, rows=150)
     new = {name: [str(s) for s in kernel.signatures if s not in before[name]] for name, kernel in known.items()}
     new = {name: signatures for name, signatures in new.items() if signatures}
     print(json.dumps({"kernels": len(known), "unknown": left_out, "new": new}))
