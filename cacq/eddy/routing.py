@@ -10,7 +10,7 @@ from random import Random
 from typing import Protocol
 
 from cacq.data.batch import Batch
-from cacq.eddy.tickets import LEARNED, LEAST_COST
+from cacq.eddy.tickets import LEARNED
 from cacq.errors import OptionError
 from cacq.filters.operator import Operator
 
@@ -56,7 +56,7 @@ class BackPressure:
             return 0
         tuples = len(batch)
         accounts = [operator.account for operator in operators]
-        times = [(account.waiting + tuples) * max(LEAST_COST, account.cost) for account in accounts]
+        times = [(account.waiting + tuples) * account.cost for account in accounts]
         return times.index(min(times))
 
 
@@ -67,6 +67,7 @@ class Lottery:
         self._random = Random(seed)
         self._large = 0
         self._small = 0
+        self._turn = 0
 
     def choose(self, operators: Sequence[Operator], batch: Batch) -> int:
         if len(operators) == 1:
@@ -102,12 +103,16 @@ class Lottery:
         return len(operators) - 1
 
     def _other(self, operators: Sequence[Operator], winner: int) -> int:
-        """Some operator besides the winner; or the winner, the oftener the more the other costs: to explore costs no
-        more than its share."""
-        other = self._random.randrange(len(operators) - 1)
-        other += other >= winner
-        ours, theirs = operators[winner].account.cost, operators[other].account.cost
-        return other if self._random.random() * theirs <= max(LEAST_COST, ours) else winner
+        """Some operator besides the winner, in turn. Those that cost more are passed over the oftener, so that to
+        explore costs no more than its share; it is the winner if all are."""
+        count = len(operators)
+        self._turn += 1
+        for step in range(count):
+            other = (self._turn + step) % count
+            cost = operators[other].account.cost
+            if other != winner and self._random.random() * cost <= operators[winner].account.cost:
+                return other
+        return winner
 
 
 NAMES = ("tickets", "random", "fixed", "back_pressure")
