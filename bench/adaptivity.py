@@ -30,6 +30,7 @@ QUERIES = [
     f"SELECT index FROM S WHERE a > {8990 - i} AND b > {990 - i} AND c > {4990 - i} AND heavy(d) > {9490 - i}"
     for i in range(20)
 ]
+PHASES = np.arange(10_001.0, 10_101.0)
 KEYS = ("a", "b", "c", "heavy(d)")
 STEADY = 5
 """Batches in a row that the new order must last to count as found."""
@@ -41,10 +42,8 @@ INTERVAL = 20
 
 def heavy(values: Any) -> Any:
     """The value itself, after about a microsecond of arithmetic."""
-    floats = np.ma.getdata(values) / 10_000.0
-    for _ in range(100):
-        floats = np.sin(floats)
-    return values + (floats > 2).astype(np.int64)
+    waves = np.sin(np.ma.getdata(values)[:, None] / PHASES).sum(axis=1)
+    return values + (waves > len(PHASES)).astype(np.int64)
 
 
 class Run:

@@ -16,10 +16,13 @@ from cacq.filters.operator import Operator
 
 LARGE = 1024
 """Tuples from which on a slice of a batch explores; of smaller batches a whole one does."""
+SAMPLED = 128
+"""Tuples from which on a slice of a batch tries an operator that is not known yet."""
 SLICE = 8
 """A slice is one part of so many."""
-SLICED_BATCHES = 4
-"""Of so many large batches one gives a slice: 1 tuple in 32 explores."""
+SLICED_BATCHES = 8
+"""Of so many large batches one gives a slice, so 1 tuple in 64 explores. Most of what a slice costs are its own visits:
+smaller slices of every batch cost more and teach no more."""
 SMALL_BATCHES = 32
 """Of so many small batches one explores."""
 
@@ -81,11 +84,13 @@ class Lottery:
         return winner
 
     def sample(self, operators: Sequence[Operator], batch: Batch) -> tuple[int, int] | None:
-        """An operator that a slice of a large batch should visit before the batch goes its way, and how many tuples
-        it is to have. An operator that is not known yet comes first."""
+        """An operator that a slice of the batch should visit before the batch goes its way, and how many tuples it
+        is to have. An operator that is not known yet comes first."""
         for index, operator in enumerate(operators):
-            if operator.account.seen < LEARNED:
-                return index, max(1, len(batch) // SMALL_BATCHES)
+            if operator.account.seen < LEARNED or not operator.account.timed:
+                return index, min(LEARNED, len(batch) - 1)
+        if len(batch) < LARGE:
+            return None
         self._large += 1
         if self._large < SLICED_BATCHES:
             return None

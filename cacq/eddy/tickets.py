@@ -38,4 +38,4 @@ def record(operator: Operator, taken: int, returned: int, nanoseconds: int, had_
         account.cost = max(LEAST_COST, account.cost + (least - account.cost) * taken / (taken + account.timed))
         account.timed = min(MEMORY, account.timed + taken)
     account.tickets = max(1.0, MEMORY * account.consumed * operator.predicates)
-    account.weight = (account.tickets / account.cost) ** SHARPNESS
+    account.weight = (account.tickets / max(LEAST_COST, account.cost)) ** SHARPNESS

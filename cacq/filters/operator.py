@@ -60,7 +60,7 @@ class Account:
     seen: int = 1
     consumed: float = 1.0
     timed: int = 0
-    cost: float = 1.0
+    cost: float = 0.0
     last: float = inf
     before_last: float = inf
     tickets: float = 1.0
