@@ -6,10 +6,10 @@ import argparse
 import time
 from pathlib import Path
 
-from bench import choices, report, selections
+from bench import adaptivity, choices, report, routing, selections
 from bench.measure import RUNS, Row, commit, pin_to_one_core
 
-BENCHES = {selections.NAME: selections, choices.NAME: choices}
+BENCHES = {bench.NAME: bench for bench in (selections, choices, routing, adaptivity)}
 
 
 def main() -> None:

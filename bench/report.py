@@ -11,24 +11,37 @@ from pathlib import Path
 
 from bench.measure import Row
 
+Target = float | tuple[str, float] | None
+"""The least value that a figure should have, or ("<=", the greatest)."""
+
 OUT = Path(__file__).parent / "out"
 
 
-def table(rows: Sequence[Row], target: Callable[[Row], float | None]) -> str:
+def table(rows: Sequence[Row], target: Callable[[Row], Target]) -> str:
     """The figures as a Markdown table that also reads well on a terminal."""
     lines = [["queries", "case", "median", "min", "max", "unit", "to reach"]]
     for figure in rows:
+        if figure.metric == "course":  # a line of the plot
+            continue
         values = [_number(value, figure.unit) for value in (figure.value, min(figure.runs), max(figure.runs))]
-        goal = target(figure)
-        reached = "" if goal is None else f"{goal:g}: {'reached' if figure.value >= goal else 'NOT REACHED'}"
-        lines.append([f"{figure.params['queries']:,}", figure.case, *values, figure.unit, reached])
+        lines.append([f"{figure.params['queries']:,}", figure.case, *values, figure.unit, _reached(figure, target)])
     widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
     lines.insert(1, ["-" * width for width in widths])
     return "\n".join(_aligned(line, widths) for line in lines)
 
 
+def _reached(figure: Row, target: Callable[[Row], Target]) -> str:
+    goal = target(figure)
+    if goal is None:
+        return ""
+    if isinstance(goal, tuple):
+        return f"{goal[0]} {goal[1]:g}: {'reached' if figure.value <= goal[1] else 'NOT REACHED'}"
+    return f"{goal:g}: {'reached' if figure.value >= goal else 'NOT REACHED'}"
+
+
 def _number(value: float, unit: str) -> str:
-    return f"{value:.2f}" if unit == "x" else f"{value:,.0f}"
+    decimals = {"x": 2, "filters/tuple": 3, "us/tuple": 3}.get(unit, 0)
+    return f"{value:,.{decimals}f}"
 
 
 def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
@@ -59,6 +72,12 @@ def plot(name: str, rows: Sequence[Row]) -> Path:
         sizes = [int(r.params["queries"]) for r in mine]
         axes.errorbar(sizes, [r.value for r in mine], yerr=(below, above), marker="o", capsize=3, label=case)
     axes.set(xscale="log", yscale="log", xlabel="queries", ylabel="tuples/s on one core", title=name)
+    courses = [r for r in rows if r.metric == "course"]
+    if courses:
+        axes.clear()
+        for r in courses:
+            axes.plot(r.runs, label=r.case)
+        axes.set(xlabel="time", ylabel=courses[0].unit, title=name)
     axes.grid(alpha=0.3)
     axes.legend()
     OUT.mkdir(exist_ok=True)
