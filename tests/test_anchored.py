@@ -177,7 +177,9 @@ def random_rest(rng: random.Random) -> ast.Expression:
                 ast.Like(s, ast.Constant(f"%{rng.choice('abé')}%", Type.STRING)),
                 ast.Compare("<", ast.Arithmetic("+", a, number(c), Type.INT64), b),
                 ast.Compare(">", ast.Arithmetic("*", b, number(c + 9), Type.INT64), a),
-                ast.Compare("<", ast.Arithmetic("/", a, ast.Arithmetic("-", b, number(c), Type.INT64), Type.FLOAT64), f),
+                ast.Compare(
+                    "<", ast.Arithmetic("/", a, ast.Arithmetic("-", b, number(c), Type.INT64), Type.FLOAT64), f
+                ),
             ]
         )
 
