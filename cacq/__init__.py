@@ -14,9 +14,10 @@ from cacq.errors import (
 )  # fmt: skip
 from cacq.handle import Query
 from cacq.stream import Pushed
+from cacq.warm import warm_up
 
 __version__ = "0.1.0"
 __all__ = [
     "NEVER", "CacqError", "CatalogError", "DataError", "Deltas", "Engine", "FunctionError", "OptionError", "Pushed",
-    "Query", "ResultsLost", "SqlError",
+    "Query", "ResultsLost", "SqlError", "warm_up",
 ]  # fmt: skip

@@ -13,7 +13,7 @@ from cacq.query.words import AGGREGATES
 
 LATER_OPTIONS: dict[str, tuple[Any, ...]] = {
     "memory_bytes": (None,),
-    "lineage": ("auto", "dense"),
+    "lineage": ("auto", "dense", "sparse"),
     "expiration": ("piggybacked",),
     "join_groups": ("auto",),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from cacq.arguments import (
     check_function_name,
@@ -21,34 +21,23 @@ from cacq.arguments import (
 from cacq.data.moment import timestamp as as_timestamp
 from cacq.data.schema import Schema
 from cacq.deliver.log import ResultLog
-from cacq.deliver.project import columns_of
 from cacq.eddy.eddy import Eddy
+from cacq.eddy.pool import PooledEddy, Workers
 from cacq.eddy.routing import Policy, make
-from cacq.eddy.tickets import Ledger
 from cacq.errors import CacqError, CatalogError, OptionError
-from cacq.explain import explain_query, explain_select, operator_rows
-from cacq.filters.fold import fold
+from cacq.eddy.standing import Standing
+from cacq.explain import explain, operator_rows
 from cacq.filters.functions import UserFunction
 from cacq.handle import Query
 from cacq.query import ast
-from cacq.query.bind import bind
 from cacq.query.names import nearest
-from cacq.query.normalize import Conjunction, normalize
-from cacq.query.parse import room_for_recursion
+from cacq.plan import Plan, Planner
 from cacq.stream import Definition, Pushed, Stream
 
 
 def system_clock() -> int:
     """Microseconds since 1970 by the system's clock."""
     return time.time_ns() // 1000
-
-
-class _Plan(NamedTuple):
-    """A query that is ready to be installed."""
-
-    sql: str
-    select: ast.Select
-    disjuncts: tuple[Conjunction, ...]
 
 
 class Engine:
@@ -65,19 +54,27 @@ class Engine:
         lineage: str = "auto",
         expiration: str = "piggybacked",
         join_groups: str = "auto",
+        function_workers: int = 0,
     ) -> None:
+        """`function_workers` threads run expensive user functions while the eddy goes on; 0: none. They help where a
+        function waits or releases the interpreter's lock (I/O, numpy), not one in plain Python; a function must bear
+        to be called from several threads at once. Answers do not depend on it."""
         given = {
             "memory_bytes": memory_bytes, "lineage": lineage, "expiration": expiration, "join_groups": join_groups,
         }  # fmt: skip
         check_later_options(given)
-        self._ledger = Ledger()
-        self._policy = make(policy, check_whole_number(seed, "seed"), self._ledger)
+        self._lineage = lineage
+        self._policy = make(policy, check_whole_number(seed, "seed"))
+        self._workers = Workers(check_whole_number(function_workers, "function_workers", 0))
         self._eddies: dict[str, Eddy] = {}
         self._clock = checked_clock(system_clock if clock is None else clock)
         self._streams: dict[str, Stream] = {}
         self._functions: dict[str, UserFunction] = {}
-        self._queries: dict[str, Query] = {}  # by name; an unnamed query's is its id
-        self._ids: dict[str, str] = {}
+        self._schemas: dict[str, Schema] = {}
+        self._signatures: dict[str, ast.Function] = {}
+        self._planner = Planner(self._schemas, self._signatures)
+        self._queries: dict[int, Query] = {}
+        self._named: dict[str, Query] = {}
         self._results = ResultLog(check_whole_number(retain_bytes, "retain_bytes", 0))
         self._lsn = 0
         self._registered = 0
@@ -100,8 +97,10 @@ class Engine:
                 raise CatalogError(f"the stream {name!r} exists with another definition", "choose another name")
             return
         self._next_lsn()
-        self._eddies.setdefault(flow, Eddy(self._policy, self._ledger))
-        self._streams[name] = Stream(name, definition, self._clock, self._functions, self._results)
+        if flow not in self._eddies:
+            self._eddies[flow] = PooledEddy(self._policy, self._workers) if self._workers else Eddy(self._policy)
+        self._streams[name] = Stream(name, definition, self._clock, self._functions, self._results, self._lineage)
+        self._schemas[name] = definition.schema
 
     def register_function(
         self, name: str, function: Callable[..., Any], args: Sequence[str], returns: str, vectorized: bool = False
@@ -116,6 +115,7 @@ class Engine:
             raise CatalogError(f"the function {name!r} exists already", "choose another name")
         signature = ast.Function(name, check_types(args, "args"), check_type(returns))
         self._functions[name] = UserFunction(signature, function, vectorized)
+        self._signatures[name] = signature
 
     def register(self, sql: str, name: str | None = None, materialize: bool = False) -> Query:
         """Make a query stand: it sees every row pushed from now on."""
@@ -124,18 +124,18 @@ class Engine:
                 "a query without a window cannot be materialized: its answer only grows", "leave materialize=False"
             )
         self._refuse_name(name)
-        return self._install(self._bind(sql), name)
+        return self._install([self._planner.plan(check_query_text(sql))], name)[0]
 
     def register_many(self, texts: Iterable[str]) -> list[Query]:
         """Register all of the queries, or none if one is wrong."""
-        bound = []
+        plans = []
         for number, sql in enumerate(check_query_texts(texts)):
             try:
-                bound.append(self._bind(sql))
+                plans.append(self._planner.plan(sql))
             except CacqError as error:
                 error.message = f"query {number}: {error.message}"
                 raise
-        return [self._install(plan, None) for plan in bound]
+        return self._install(plans)
 
     def push(self, stream: str, data: object) -> Pushed:
         """Take rows in. When it returns, what follows from them can be polled. Bad data is refused whole."""
@@ -149,8 +149,8 @@ class Engine:
             self._pushing = False
         self._next_lsn()
         for standing, error in stopped.items():
-            for name in list(standing.holders):
-                query = self._queries[name]
+            for query in standing.holders:
+                assert isinstance(query, Query)
                 self._leave(query)
                 query._end("parked", pushed.lsn + 1, error)
         return pushed
@@ -166,25 +166,25 @@ class Engine:
         """End a query; cancelling twice does no harm. A parked query gives its name back."""
         if not isinstance(query, Query):
             raise OptionError(f"only a query can be cancelled, not {query!r}", "give what register returned")
-        if self._queries.get(query.name) is not query:
+        if self._queries.get(query._number) is not query:
             return
         self._refuse_reentry()
         if query.state == "active":
             self._leave(query)
             query._end("cancelled", self._next_lsn())
-        del self._queries[query.name]
-        del self._ids[query.id]
+        del self._queries[query._number]
+        self._named.pop(query.name, None)
 
     def explain(self, query: str | Query) -> dict[str, Any]:
         """How a query is evaluated: its terms, the operators they live in, and who shares them."""
-        if isinstance(query, Query):
-            return explain_query(query)
-        plan = self._bind(query)
-        return explain_select(plan.sql, plan.select, self._streams[plan.select.source], plan.disjuncts)
+        sql = query.sql if isinstance(query, Query) else check_query_text(query)
+        select, disjuncts = self._planner.read(sql)
+        stream = self._streams[select.source]
+        return explain(sql, select, disjuncts, stream, query if isinstance(query, Query) else None)
 
     def stats(self) -> dict[str, Any]:
         """Counters of operators and sources since the start."""
-        rows = [row for stream in self._streams.values() for row in operator_rows(stream, self._ledger)]
+        rows = [row for stream in self._streams.values() for row in operator_rows(stream)]
         return {
             "lsn": self._lsn,
             "queries": len(self._queries),
@@ -198,43 +198,46 @@ class Engine:
             "results": {"bytes": self._results.nbytes},
         }
 
-    def _bind(self, sql: str) -> _Plan:
-        """The query as checked against the catalog, its constants folded, its predicate in normal form."""
-        sql = check_query_text(sql)
-        schemas = {name: stream.schema for name, stream in self._streams.items()}
-        functions = {name: function.signature for name, function in self._functions.items()}
-        select = bind(sql, schemas, functions)
-        with room_for_recursion():
-            outputs = tuple(ast.Output(output.name, fold(output.expression)) for output in select.outputs)
-            predicate = None if select.predicate is None else fold(select.predicate)
-            return _Plan(sql, ast.Select(select.source, select.schema, outputs, predicate), normalize(predicate))
-
-    def _install(self, plan: _Plan, name: str | None) -> Query:
-        """Make a query of a plan; nothing of this can fail."""
+    def _install(self, plans: Sequence[Plan], name: str | None = None) -> list[Query]:
+        """Make queries of plans, at one LSN each; nothing of this can fail. A name is for the only one of them."""
         self._refuse_reentry()
-        stream = self._streams[plan.select.source]
+        by_stream: dict[str, list[int]] = {}
+        for number, plan in enumerate(plans):
+            by_stream.setdefault(plan.template.source, []).append(number)
+        standings: dict[int, Standing] = {}
+        for source, numbers in by_stream.items():
+            standings |= zip(numbers, self._streams[source].hold([plans[n] for n in numbers]), strict=True)
+        queries = [self._begin(plan, name, standings[number]) for number, plan in enumerate(plans)]
+        for query in queries:
+            query._stream.show(query._select, 1)
+        return queries
+
+    def _begin(self, plan: Plan, name: str | None, standing: Standing) -> Query:
+        """One more query, whose predicate is installed."""
         self._registered += 1
-        while f"id-{self._registered}" in self._queries:
+        while self._named and f"id-{self._registered}" in self._named:
             self._registered += 1
-        identity = f"id-{self._registered}"
-        name = name or identity
-        query = Query(self, stream, identity, name, plan.sql, plan.select, plan.disjuncts)
+        query = Query(self, self._streams[plan.template.source], self._registered, name, plan, standing)
         query._begin(self._next_lsn())
-        stream.shown.update(columns_of(output.expression for output in plan.select.outputs))
-        self._queries[name] = query
-        self._ids[identity] = name
+        self._queries[query._number] = query
+        if name is not None:
+            self._named[name] = query
         return query
 
     def _leave(self, query: Query) -> None:
         """Take an active query out of the flow."""
         stream = query._stream
-        stream.shown.subtract(columns_of(output.expression for output in query._select.outputs))
-        stream.standing.let_go(query._standing, query.name)
+        stream.show(query._select, -1)
+        query._pack()
+        stream.standing.let_go(query._standing, query)
 
     def _refuse_name(self, name: str | None) -> None:
         if name is None:
             return
-        if check_name(name, "a query's name") in self._queries or name in self._ids:
+        check_name(name, "a query's name")
+        number = name.removeprefix("id-")
+        identity = name != number and number.isascii() and number.isdigit() and str(int(number)) == number
+        if name in self._named or (identity and int(number) in self._queries):
             raise CatalogError(f"the query {name!r} exists already", "cancel it first, or choose another name")
 
     def _stream(self, name: str) -> Stream:

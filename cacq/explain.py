@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cacq.eddy.tickets import Ledger
 from cacq.query import ast
 from cacq.query.normalize import Conjunction
 from cacq.query.render import render
@@ -15,10 +14,25 @@ if TYPE_CHECKING:
     from cacq.handle import Query
 
 
-def explain_query(query: Query) -> dict[str, Any]:
-    """How a registered query is evaluated."""
-    answer = explain_select(query.sql, query._select, query._stream, query._disjuncts)
-    active = query.state == "active"
+def explain(
+    sql: str, select: ast.Select, disjuncts: tuple[Conjunction, ...], stream: Stream, query: Query | None
+) -> dict[str, Any]:
+    """How a query is evaluated, or would be: its terms in normal form and the operators that they share."""
+    active = query is not None and query.state == "active"
+    sparse = active and query is not None and query._standing.sparse
+    answer = {
+        "sql": sql,
+        "source": select.source,
+        "schema": {output.name: output.expression.type.value for output in select.outputs},
+        "predicate": None if select.predicate is None else render(select.predicate),
+        "pattern": "MON",
+        "lineage": "sparse" if sparse else "dense",
+        "state_bytes": 0,
+        "disjuncts": [[_clause(clause, stream, sparse) for clause in conjunction] for conjunction in disjuncts],
+        "never": not disjuncts,
+    }
+    if query is None:
+        return answer
     return {
         "id": query.id,
         "name": query.name,
@@ -29,30 +43,15 @@ def explain_query(query: Query) -> dict[str, Any]:
     }
 
 
-def explain_select(sql: str, select: ast.Select, stream: Stream, disjuncts: tuple[Conjunction, ...]) -> dict[str, Any]:
-    """How a query would be evaluated: its terms in normal form and the operators that they share."""
-    return {
-        "sql": sql,
-        "source": select.source,
-        "schema": {output.name: output.expression.type.value for output in select.outputs},
-        "predicate": None if select.predicate is None else render(select.predicate),
-        "pattern": "MON",
-        "lineage": "dense",
-        "state_bytes": 0,
-        "disjuncts": [[_clause(clause, stream) for clause in conjunction] for conjunction in disjuncts],
-        "never": not disjuncts,
-    }
-
-
-def _clause(clause: tuple[Any, ...], stream: Stream) -> list[dict[str, Any]]:
+def _clause(clause: tuple[Any, ...], stream: Stream, sparse: bool) -> list[dict[str, Any]]:
     """The terms of a clause, any of which makes it true."""
     rows = []
     for term in clause:
-        operator = stream.tables.operator_of(term)
+        operator = stream.tables.anchored if sparse else stream.tables.operator_of(term)
         rows.append(
             {
                 "term": show_term(term),
-                "kind": stream.tables.kind_of(term),
+                "kind": stream.tables.anchored.kind if sparse else stream.tables.kind_of(term),
                 "operator": None if operator is None else operator.name,
                 "predicates_in_operator": 0 if operator is None else operator.predicates,
             }
@@ -60,8 +59,9 @@ def _clause(clause: tuple[Any, ...], stream: Stream) -> list[dict[str, Any]]:
     return rows
 
 
-def operator_rows(stream: Stream, ledger: Ledger) -> list[dict[str, Any]]:
-    """The counters of a stream's operators. An operator works off its batch at once, so nothing queues."""
+def operator_rows(stream: Stream) -> list[dict[str, Any]]:
+    """The counters of a stream's operators. `queue` is the most tuples that were in the pool of functions at a time;
+    other operators work off a batch at once. `seconds` of a function in the pool are its own, waiting left out."""
     return [
         {
             "name": operator.name,
@@ -71,10 +71,10 @@ def operator_rows(stream: Stream, ledger: Ledger) -> list[dict[str, Any]]:
             "tuples_in": operator.counters.tuples_in,
             "tuples_out": operator.counters.tuples_out,
             "visits": operator.counters.visits,
-            "tickets": ledger.account(operator).tickets,
+            "tickets": operator.account.tickets,
             "seconds": operator.counters.nanoseconds / 1e9,
-            "queue": 0,
+            "queue": operator.counters.queue,
             "terms_skipped": operator.counters.spared,
         }
-        for operator in stream.tables.operators.values()
+        for operator in stream.tables.operators_in_use()
     ]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from cacq.data.types import Type
 from cacq.deliver.cursor import Cursor
 from cacq.deliver.deltas import Deltas
 from cacq.deliver.project import project
 from cacq.errors import OptionError
-from cacq.query import ast
-from cacq.query.normalize import Conjunction
+from cacq.eddy.standing import Standing
+from cacq.plan import Plan
 from cacq.stream import Stream
 
 if TYPE_CHECKING:
@@ -20,43 +20,32 @@ if TYPE_CHECKING:
 class Query(Cursor):
     """A registered query. Everything but `poll` and `cancel` only reads."""
 
-    __slots__ = (
-        "_disjuncts",
-        "_engine",
-        "_errors",
-        "_select",
-        "_standing",
-        "_stream",
-        "error",
-        "id",
-        "name",
-        "sql",
-        "state",
-    )
+    __slots__ = ("_engine", "_errors", "_name", "_number", "_select", "_standing", "_stream", "error", "sql", "state")
     pattern = "MON"
 
-    def __init__(
-        self,
-        engine: Engine,
-        stream: Stream,
-        identity: str,
-        name: str,
-        sql: str,
-        select: ast.Select,
-        disjuncts: tuple[Conjunction, ...],
-    ) -> None:
+    def __init__(self, engine: Engine, stream: Stream, number: int, name: str | None, plan: Plan, standing: Standing) -> None:
         super().__init__(stream.log)
-        self.id = identity
-        self.name = name
-        self.sql = sql
+        self.sql = plan.sql
         self.state = "active"
         self.error: Exception | None = None
-        self._select = select
-        self._disjuncts = disjuncts
-        self._standing = stream.standing.hold(disjuncts, name)
+        self._number = number
+        self._name = name
+        self._select = plan.select
+        self._standing = standing
         self._stream = stream
         self._engine = engine
-        self._errors = -self._predicate_errors(self._standing.slots)
+        self._errors = -stream.predicate_errors(standing.slots)
+        standing.join(self)
+
+    @property
+    def id(self) -> str:
+        """What it is called in the result log; never given to another query."""
+        return f"id-{self._number}"
+
+    @property
+    def name(self) -> str:
+        """The name it was registered with, else its id."""
+        return self.id if self._name is None else self._name
 
     def __repr__(self) -> str:
         return f"<Query {self.name!r} {self.state}: {self.sql}>"
@@ -79,7 +68,7 @@ class Query(Cursor):
     @property
     def value_errors(self) -> int:
         """How often overflow or division by zero gave NULL: in predicates, and in the output of polled rows."""
-        return self._errors + (self._predicate_errors(self._standing.slots) if self.state == "active" else 0)
+        return self._errors + (self._stream.predicate_errors(self._standing.slots) if self.state == "active" else 0)
 
     def poll(self) -> Deltas:
         """The results since the last poll, in order. Raises ResultsLost once if some were dropped in between."""
@@ -105,20 +94,17 @@ class Query(Cursor):
         if self._standing.slots:
             self._open(self._standing.slots[0], lsn)
 
-    def _move(self, slots: tuple[int, ...], lsn: int) -> None:
-        """For the engine: its predicate, which is active, moves to other slots; results with an LSN from `lsn` on stand
-        in the first of them. To be called while `_standing.slots` are still the old ones."""
-        self._change(slots[0], lsn)
-        self._errors += self._predicate_errors(self._standing.slots) - self._predicate_errors(slots)
+    def _pack(self) -> None:
+        """For its predicate, which is about to move: note what is counted where it stands now."""
+        self._errors += self._stream.predicate_errors(self._standing.slots)
+
+    def _move(self, lsn: int) -> None:
+        """For its predicate, which has moved: results with an LSN from `lsn` on stand in its new slots."""
+        self._change(self._standing.slots[0], lsn)
+        self._errors -= self._stream.predicate_errors(self._standing.slots)
 
     def _end(self, state: str, lsn: int, error: Exception | None = None) -> None:
         """For the engine: the query has ended, results with an LSN from `lsn` on are not its own."""
         self.state = state
         self.error = error
-        self._errors += self._predicate_errors(self._standing.slots)
         self._close(lsn)
-
-    def _predicate_errors(self, slots: tuple[int, ...]) -> int:
-        """Errors in predicates so far, in those slots that count them: the dense ones."""
-        counts: Any = self._stream.tables.errors.counts
-        return int(sum(counts[slot] for slot in slots if slot >= 0))

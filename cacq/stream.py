@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -16,12 +16,16 @@ from cacq.data.types import Type
 from cacq.data.watermark import ArrivalStamp, Watermark
 from cacq.deliver.chunk import Chunk
 from cacq.deliver.log import ResultLog
+from cacq.deliver.project import columns_of
 from cacq.deliver.settle import settle
-from cacq.eddy.eddy import Eddy, Survivors
+from cacq.eddy.eddy import Eddy
 from cacq.eddy.standing import Standing, StandingPredicates
+from cacq.eddy.survivors import Survivors
 from cacq.eddy.tables import Tables
 from cacq.errors import FunctionError
 from cacq.filters.functions import UserFunction
+from cacq.plan import Plan
+from cacq.query import ast
 
 
 class Pushed(NamedTuple):
@@ -51,13 +55,14 @@ class Stream:
         clock: Callable[[], int],
         functions: dict[str, UserFunction],
         results: ResultLog,
+        lineage: str,
     ) -> None:
         self.name = name
         self.definition = definition
         self.schema = definition.schema
         self.watermark = Watermark(definition.lateness)
         self.tables = Tables(name, functions)
-        self.standing = StandingPredicates(self.tables)
+        self.standing = StandingPredicates(self.tables, lineage)
         self.log = results.source(name)
         self.shown: Counter[str] = Counter()
         """How many queries show each column: only these are kept with the results."""
@@ -76,11 +81,40 @@ class Stream:
         column = held if isinstance(held, Column) else from_arrow(held, Type.TIMESTAMP)
         return columns, column.values
 
+    def hold(self, plans: Sequence[Plan]) -> list[Standing]:
+        """The predicates of these plans, installed where they are new. Nothing of this can fail."""
+        found: dict[int, Standing] = {}
+        by_template: dict[int, list[int]] = {}
+        for number, plan in enumerate(plans):
+            by_template.setdefault(id(plan.template), []).append(number)
+        for numbers in by_template.values():
+            template = plans[numbers[0]].template
+            if template.ranged is None:
+                found |= {number: self.standing.hold(plans[number].disjuncts) for number in numbers}
+                continue
+            bounds = template.bounds([plans[number].values for number in numbers])
+            found |= zip(numbers, self.standing.hold_ranges(template.ranged, *bounds), strict=True)
+        self.standing.install()
+        return [found[number] for number in range(len(plans))]
+
+    def show(self, select: ast.Select, by: int) -> None:
+        """So many more queries show these outputs, or fewer."""
+        for name in columns_of(output.expression for output in select.outputs):
+            self.shown[name] += by
+
+    def predicate_errors(self, slots: Sequence[int]) -> int:
+        """How often a value had no answer in the predicate in these slots."""
+        counts, anchored = self.tables.errors.counts, self.tables.anchored
+        return sum(int(counts[slot]) if slot >= 0 else anchored.errors_of(~slot) for slot in slots)
+
     def push(self, columns: Columns, ts: Ints, lsn: int, eddy: Eddy) -> tuple[Pushed, dict[Standing, FunctionError]]:
         """Route the rows and keep their results; also the predicates that have to stop because a function failed."""
         record = Record(self.schema, lsn, ts, columns)
+        self.standing.look(record)
         survivors = eddy.route(record, self.tables)
-        stopped = settle(survivors, record, self.tables, self._functions) if survivors.failures else {}
+        stopped: dict[int, FunctionError] = {}
+        if survivors.failures:
+            stopped = settle(survivors, record, self.tables, self.standing, self._functions)
         self._keep(survivors, record)
         late = self.watermark.late(ts)
         self.watermark.accept(ts)

@@ -7,6 +7,7 @@ engineers and devices. A day passes in 72 seconds. Run: python examples/building
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -197,20 +198,29 @@ class Monitor:
         return f"{location}  {value:>8.2f} {unit:<5}at {moment:%H:%M:%S}"
 
 
-def open_building(building: Building, seed: int) -> Monitor:
-    """Streams and queries, and one batch a stream, so that everything that is compiled is compiled."""
+def warm_up() -> None:
+    """Make the kernels ready: at once if they are on disk, else with one line that says how far it is."""
+    started = False
+
+    def show(ready: int, kernels: int, name: str) -> None:
+        nonlocal started
+        if sys.stdout.isatty() or not started:
+            started = True
+            print(f"\rcompiling kernels for this machine (once): {ready} of {kernels} ...", end="", flush=True)
+
+    cacq.warm_up(show)
+    if started:
+        print(" done")
+
+
+def open_building(seed: int) -> Monitor:
+    """Streams and queries."""
     engine = cacq.Engine(seed=seed)
     for kind in UNITS:
         engine.create_stream(kind, SCHEMA, timestamp="ts")
     named = list(standing_queries(np.random.default_rng(seed)))
     print(f"registering {len(named)} standing queries over {len(UNITS)} streams", flush=True)
-    monitor = Monitor(engine, {name: engine.register(sql, name=name) for name, sql in named})
-    print("pushing the first readings (compiles the kernels on the first run, which takes a while)", flush=True)
-    for kind, batch in building.readings():
-        monitor.push(kind, batch)
-    monitor.poll()
-    monitor.arrived.clear()
-    return monitor
+    return Monitor(engine, {name: engine.register(sql, name=name) for name, sql in named})
 
 
 def watch(building: Building, monitor: Monitor, duration: float) -> None:
@@ -241,7 +251,8 @@ def main() -> None:
     start = time.monotonic()
     monitor = None
     try:
-        monitor = open_building(building, arguments.seed)
+        warm_up()
+        monitor = open_building(arguments.seed)
         start = time.monotonic()
         watch(building, monitor, arguments.duration)
     except KeyboardInterrupt:

@@ -24,12 +24,21 @@ def clock() -> ManualClock:
     return ManualClock()
 
 
-@pytest.fixture(params=["tickets", "random", "fixed"])
+ENGINES: dict[str, dict[str, Any]] = {
+    "tickets": {"policy": "tickets"},
+    "random": {"policy": "random"},
+    "fixed": {"policy": "fixed"},
+    "back_pressure": {"policy": "back_pressure"},
+    "pool": {"policy": "back_pressure", "function_workers": 2},
+}
+
+
+@pytest.fixture(params=ENGINES)
 def engine(request: pytest.FixtureRequest, clock: ManualClock) -> cacq.Engine:
-    """An empty engine, once for each routing policy."""
+    """An empty engine, once for each routing policy and once with a pool for functions."""
     import cacq
 
-    return cacq.Engine(policy=request.param, clock=clock)
+    return cacq.Engine(clock=clock, **ENGINES[request.param])
 
 
 @pytest.fixture

@@ -28,8 +28,8 @@ LAYERS = (
     {"eddy"},
     {"windows"},
     {"deliver"},
-    {"stream", "handle", "arguments", "explain", "engine"},
-    {"testing"},
+    {"stream", "handle", "arguments", "explain", "plan", "engine"},
+    {"testing", "warm"},
     {"__init__"},
 )
 """A tuple walks down this list once; imports only point up it. `errors` stands first: everybody may raise. The files of

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, rule
 
 from cacq.data.batch import begin
 from cacq.data.column import Column
@@ -18,6 +18,8 @@ from cacq.data.types import Type
 from cacq.deliver.chunk import Chunk
 from cacq.deliver.log import ResultLog, Tenancy
 from cacq.eddy.slots import Slots
+from cacq.filters.bit_rows import BitRows
+from cacq.filters.checkpoints import Checkpoints
 from cacq.filters.grouped import GroupedFilter
 from cacq.filters.operator import ALONE, Target, ValueErrors
 from cacq.query import ast
@@ -32,22 +34,48 @@ value_sets = st.builds(
 
 
 class GroupedFilterModel(RuleBasedStateMachine):
-    """Terms come and go; every probe accepts exactly the terms whose set holds its value."""
+    """Terms come and go; every probe accepts exactly the terms whose set holds its value. Rows and slabs are so few that
+    blocks are split and merged all the time."""
 
     terms = Bundle("terms")
 
     def __init__(self) -> None:
         super().__init__()
         self.slots = Slots()
-        self.filter = GroupedFilter("f", ast.Column("a", Type.INT64), {}, ValueErrors())
+        self.bits = BitRows()
+        self.filter: GroupedFilter | None = None
         self.model: dict[Target, ValueSet] = {}
+
+    @initialize(most_rows=st.sampled_from([1, 3, 1000]), slab=st.sampled_from([4, 8]))
+    def begin(self, most_rows: int, slab: int) -> None:
+        checkpoints = Checkpoints(self.bits, slab=slab)
+        checkpoints._most_rows = lambda: most_rows  # type: ignore[method-assign]
+        key = ast.Column("a", Type.INT64)
+        self.filter = GroupedFilter("f", key, {}, ValueErrors(), self.bits, checkpoints)
+
+    def lay(self) -> Layout:
+        layout = self.slots.layout()
+        self.bits.widen(layout.width)
+        assert self.filter is not None
+        self.filter.refresh(layout)
+        return layout
 
     @rule(target=terms, values=value_sets, clauses=st.integers(0, 3))
     def add(self, values: ValueSet, clauses: int) -> Target:
         slot = self.slots.take(clauses)
+        self.lay()
         target = Target(slot, clauses - 1)
         self.filter.add(target, values)
         self.model[target] = values
+        return target
+
+    @rule(target=terms, low=st.integers(-4, 9), high=st.integers(-5, 9))
+    def add_range(self, low: int, high: int) -> Target:
+        slot = self.slots.take(0)
+        self.lay()
+        self.filter.add_ranges(np.array([slot]), np.array([low]), np.array([high]))
+        target = Target(slot, ALONE)
+        self.model[target] = ValueSet((low, high + 1), False) if low <= high else ValueSet((), False)
         return target
 
     @rule(target_=consumes(terms))
@@ -56,28 +84,32 @@ class GroupedFilterModel(RuleBasedStateMachine):
         self.slots.give_back(target_.slot)
         del self.model[target_]
 
+    @rule()
+    def rebuild(self) -> None:
+        self.lay()
+        self.filter._rebuild()
+
     @rule(values=st.lists(st.none() | st.integers(-6, 11), min_size=1, max_size=20))
     def probe(self, values: list[int | None]) -> None:
-        layout = self.slots.layout()
-        self.filter.refresh(layout)
-        self.filter._check(layout)
+        layout = self.lay()
+        self.filter._check()
         column = Column(
             Type.INT64, np.array([value or 0 for value in values]), np.array([value is not None for value in values])
         )
         record = Record(Schema.of({"a": "int64"}), 1, np.zeros(len(values), np.int64), {"a": column})
-        enabled = np.full(layout.live_words, ~np.uint64(0), np.uint64)
-        batch = self.filter.process(begin(record, 0, len(values), enabled, 1, layout, []))
+        if not layout.live_words:
+            return
+        batch = self.filter.process(begin(record, 0, len(values), layout.live_bits, 1, layout, []))
         for i, value in enumerate(values):
             for target, accepted in self.model.items():
-                alone = target.clause == ALONE
-                word = layout.word(target.slot) if alone else layout.clause_word(target.slot, target.clause)
-                found = bool(batch.lineage[i, word] & bit(target.slot))
-                assert found == (value in accepted), (value, accepted)
+                found = bool(batch.lineage[i, layout.column(*target)] & bit(target.slot))
+                assert found == ((value in accepted) == (target.clause == ALONE)), (value, accepted)
 
     @invariant()
     def slots_are_sound(self) -> None:
         self.slots._check()
-        assert self.filter.predicates == len(self.model)
+        self.bits._check()
+        assert self.filter is None or self.filter.predicates == len(self.model)
 
 
 class SlotsModel(RuleBasedStateMachine):
@@ -106,13 +138,14 @@ class SlotsModel(RuleBasedStateMachine):
     def every_clause_has_a_bit_of_its_own(self) -> None:
         self.slots._check()
         layout = self.slots.layout()
-        bits = [(layout.clause_word(slot, k), slot % WORD) for slot, n in self.owned.items() for k in range(n)]
-        bits += [(layout.word(slot), slot % WORD) for slot in self.owned]
+        bits = [(layout.column(slot, k), slot % WORD) for slot, n in self.owned.items() for k in range(-1, n)]
         assert len(bits) == len(set(bits))
         slots = slot_set()
         for slot in self.owned:
             put(slots, slot)
-        assert layout.slots_of(layout.live(slots)) == sorted(self.owned)
+        spread = layout.spread(slots)
+        assert not (spread & ~layout.live_bits).any()
+        assert layout.slots_of(spread[layout.columns]) == sorted(self.owned)
 
 
 @dataclass
@@ -163,7 +196,7 @@ class ResultLogModel(RuleBasedStateMachine):
             if not tenant.ended:
                 live[wanted[:, slot], slot // WORD] |= bit(slot)
                 tenant.results += [self.lsn * 1000 + i for i in np.flatnonzero(wanted[:, slot])]
-        self.log.append("S", Chunk(self.lsn, np.arange(rows) + self.lsn * 1000, {}, live, Layout((0, 1), (0, 0))))
+        self.log.append("S", Chunk(self.lsn, np.arange(rows) + self.lsn * 1000, {}, live, Layout((0, 0))))
 
     @invariant()
     def kept_are_the_last_and_dropped_the_rest(self) -> None:

@@ -25,8 +25,8 @@ class Failure:
 class Batch:
     """Some rows of a record, ascending. All of them have visited the same operators: those marked in `done`.
 
-    `lineage` has a row for each tuple and `layout.width` words. `wanted` are the queries that are still live for some
-    tuple and not complete. `failures` is one list for all batches of a record.
+    `lineage` has a row for each tuple and `layout.width` columns. `wanted` are the queries that are still live for some
+    tuple and not complete, as bits of the live columns. `failures` is one list for all batches of a record.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class Batch:
         self.lineage = lineage
         self.layout = layout
         self.done = done
-        self.wanted: Words = lineage[0, : layout.live_words]
+        self.wanted: Words = lineage[0] & layout.live_bits
         self.failures = failures
 
     def __len__(self) -> int:
@@ -46,7 +46,7 @@ class Batch:
     @property
     def live(self) -> Words:
         """Which queries still want each tuple."""
-        return self.lineage[:, : self.layout.live_words]
+        return self.layout.live(self.lineage)
 
     def column(self, name: str) -> Column:
         """A column of the source, restricted to these rows."""
@@ -69,7 +69,7 @@ class Batch:
 def begin(
     record: Record, start: int, stop: int, enabled: Words, operators: int, layout: Layout, failures: list[Failure]
 ) -> Batch:
-    """Rows `[start, stop)` of a record, wanted by every enabled query and seen by no operator."""
-    lineage = np.zeros((stop - start, layout.width), np.uint64)
-    lineage[:, : layout.live_words] = enabled
+    """Rows `[start, stop)` of a record, wanted by every enabled query and seen by no operator: all clauses are open."""
+    lineage = np.empty((stop - start, layout.width), np.uint64)
+    lineage[:] = enabled | ~layout.live_bits
     return Batch(record, np.arange(start, stop), lineage, layout, failures, np.zeros(operators, np.bool_))

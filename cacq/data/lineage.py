@@ -1,9 +1,10 @@
 """How the lineage of a source's tuples is laid out, and sets of query slots.
 
-A *slot* is a query's bit. The lineage of a tuple is a row of 64-bit words: first the live words (is the query in
-slot s still interested?), then the clause words. A clause word belongs to one live word, its *guard*: bit b of both
-is about the same query, so finishing a clause is one AND of words and no bit is ever moved. Only live words whose
-queries hold disjunctions over several operators have clause words.
+A *slot* is a query's bit; slots come in words of 64. The lineage of a tuple is a row of 64-bit columns. Each word of slots
+has a live column (is the query in slot s still interested?) and behind it its clause columns: bit b of a clause column is
+set while that clause of the query in bit b of the live column, its *guard*, is still open. So every filter is one AND of
+columns, finishing a clause is one more, and no bit is ever moved. A new word's columns come behind all others, so
+columns never move either.
 """
 
 from __future__ import annotations
@@ -19,43 +20,53 @@ WORD = 64
 
 
 class Layout:
-    """Where each slot's bits are. Slots are numbered in words of 64; the lineage holds only some of these words, in
-    order: the live words. Behind all of them come the clause words, `depths[i]` of them for live word i."""
+    """Where each slot's bits are: word w has a live column and then `depths[w]` clause columns."""
 
-    def __init__(self, words: Sequence[int], depths: Sequence[int]) -> None:
-        self.words: Ints = np.array(words, np.int64)
-        self.guards: Ints = np.repeat(np.arange(len(words)), np.array(depths, np.int64))
-        self.live_words = len(words)
-        self.width = len(words) + len(self.guards)
-        firsts = np.cumsum([self.live_words, *depths])
-        self._place = {word: (i, int(firsts[i])) for i, word in enumerate(words)}
+    def __init__(self, depths: Sequence[int]) -> None:
+        spans = np.array(depths, np.int64) + 1
+        self.columns: Ints = np.cumsum(spans) - spans
+        """The live column of each word."""
+        self.live_words = len(spans)
+        self.width = int(spans.sum())
+        live = np.zeros(self.width, np.bool_)
+        live[self.columns] = True
+        self.clauses: Ints = np.flatnonzero(~live)
+        """The clause columns."""
+        self.guards: Ints = np.repeat(self.columns, spans)[self.clauses]
+        """For each clause column the live column that it belongs to."""
+        self.live_bits: Words = np.where(live, ~np.uint64(0), np.uint64(0))
+        """Ones in the live columns, zeros in the others."""
 
     def __contains__(self, slot: int) -> bool:
-        return slot // WORD in self._place
+        return slot < self.live_words * WORD
 
     def word(self, slot: int) -> int:
-        """The live word that holds the slot's bit."""
-        return self._place[slot // WORD][0]
+        """Which live column, counting only these, holds the slot's bit."""
+        return slot // WORD
 
-    def clause_word(self, slot: int, clause: int) -> int:
-        """The word that says whether this clause of the slot's query is true, at the same bit."""
-        return self._place[slot // WORD][1] + clause
+    def column(self, slot: int, clause: int = -1) -> int:
+        """The column of the slot's own bit, or of the bit that says whether a clause of its query is open."""
+        return int(self.columns[slot // WORD]) + 1 + clause
 
-    def live(self, slots: bitarray) -> Words:
-        """A set of slots as live words; slots without a word are left out."""
-        held = np.frombuffer(slots.tobytes(), np.uint64)
-        padded = np.zeros(max(len(held), int(self.words.max(initial=-1)) + 1), np.uint64)
-        padded[: len(held)] = held
-        return padded[self.words]
+    def live(self, lineage: Words) -> Words:
+        """The live columns of a lineage, without a copy where there are no others."""
+        return lineage if self.width == self.live_words else np.ascontiguousarray(lineage[:, self.columns])
+
+    def spread(self, slots: bitarray) -> Words:
+        """A set of slots as bits of the live columns; the other columns are 0."""
+        held = np.frombuffer(slots.tobytes(), np.uint64)[: self.live_words]
+        columns = np.zeros(self.width, np.uint64)
+        columns[self.columns[: len(held)]] = held
+        return columns
 
     def slots_of(self, live: Words) -> list[int]:
-        """The slots whose bits are set in live words, ascending."""
-        bits = np.flatnonzero(np.unpackbits(live.view(np.uint8), bitorder="little"))
-        return [int(slot) for slot in self.words[bits // WORD] * WORD + bits % WORD]
+        """The slots whose bits are set in live columns (these only), ascending."""
+        slots: list[int] = np.flatnonzero(np.unpackbits(live.view(np.uint8), bitorder="little")).tolist()
+        return slots
 
     def add_by_slot(self, counts: Ints, out: Ints) -> None:
-        """Add counts for each bit of the live words to the entries of their slots."""
-        out.reshape(-1, WORD)[self.words] += counts.reshape(-1, WORD)
+        """Add counts for each bit of the live columns to the entries of their slots."""
+        out[: len(counts)] += counts
 
 
 def slot_set() -> bitarray:

@@ -113,18 +113,11 @@ def bytes_of(blocks: Sequence[Block]) -> int:
 
 def slots_in(layout: Layout) -> int:
     """The slots that a layout has bits for lie below this."""
-    return (int(layout.words[-1]) + 1) * WORD
+    return layout.live_words * WORD
 
 
 def _joins(left: Block, right: Block) -> bool:
-    if left.live is None or right.live is None or left.stop != right.start:
-        return False
-    return left.layout is right.layout or (_is_plain(left.layout) and _is_plain(right.layout))
-
-
-def _is_plain(layout: Layout) -> bool:
-    """Whether word i holds the slots from 64 i on: such layouts differ in their width only."""
-    return slots_in(layout) == layout.live_words * WORD
+    return left.live is not None and right.live is not None and left.stop == right.start
 
 
 def _width(rows: int) -> int:

@@ -13,7 +13,8 @@ import numpy as np
 from cacq.data.batch import Failure
 from cacq.data.lineage import bit
 from cacq.data.record import Record
-from cacq.eddy.eddy import Survivors
+from cacq.eddy.standing import StandingPredicates
+from cacq.eddy.survivors import Survivors
 from cacq.eddy.tables import Tables
 from cacq.errors import FunctionError
 from cacq.filters.functions import UserFunction
@@ -21,13 +22,17 @@ from cacq.filters.truth import truth_of
 
 
 def settle(
-    survivors: Survivors, record: Record, tables: Tables, functions: dict[str, UserFunction]
+    survivors: Survivors,
+    record: Record,
+    tables: Tables,
+    standing: StandingPredicates,
+    functions: dict[str, UserFunction],
 ) -> dict[int, FunctionError]:
     """Take the rows that failures rule out from the survivors; the slots whose queries stop, each with its error."""
     stopped: dict[int, FunctionError] = {}
     for slot, failures in _by_slot(survivors, tables).items():
         positions = np.array(sorted(failures), np.int64)
-        truth = truth_of(tables.disjuncts_of(slot), record, survivors.rows[positions], functions)
+        truth = truth_of(standing.in_slot(slot).disjuncts(), record, survivors.rows[positions], functions)
         live = survivors.live[:, tables.layout.word(slot)]
         live[positions[~truth.possible]] &= ~bit(slot)
         undecided = positions[truth.possible & ~truth.certain]
@@ -44,7 +49,7 @@ def _by_slot(survivors: Survivors, tables: Tables) -> dict[int, dict[int, Failur
     for failure in sorted(survivors.failures, key=lambda failure: failure.error.message):
         position = int(np.searchsorted(survivors.rows, failure.row))
         if position < len(survivors.rows) and survivors.rows[position] == failure.row:
-            concerned = failure.slots.reshape(1, -1).copy()
+            concerned = tables.layout.live(failure.slots.reshape(1, -1)).copy()
             tables.fold(concerned)
             for slot in tables.layout.slots_of(survivors.live[position] & concerned[0]):
                 found.setdefault(slot, {}).setdefault(position, failure)

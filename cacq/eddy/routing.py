@@ -10,9 +10,18 @@ from random import Random
 from typing import Protocol
 
 from cacq.data.batch import Batch
-from cacq.eddy.tickets import Ledger
+from cacq.eddy.tickets import LEARNED, LEAST_COST
 from cacq.errors import OptionError
 from cacq.filters.operator import Operator
+
+LARGE = 1024
+"""Tuples from which on a slice of a batch explores; of smaller batches a whole one does."""
+SLICE = 8
+"""A slice is one part of so many."""
+SLICED_BATCHES = 4
+"""Of so many large batches one gives a slice: 1 tuple in 32 explores."""
+SMALL_BATCHES = 32
+"""Of so many small batches one explores."""
 
 
 class Policy(Protocol):
@@ -39,39 +48,84 @@ class Uniform:
         return self._random.randrange(len(operators))
 
 
-class Lottery:
-    """Chances by tickets and cost."""
-
-    def __init__(self, seed: int, ledger: Ledger) -> None:
-        self._random = Random(seed)
-        self._ledger = ledger
+class BackPressure:
+    """The operator that would be done first: least time for the tuples that wait there and for these."""
 
     def choose(self, operators: Sequence[Operator], batch: Batch) -> int:
         if len(operators) == 1:
             return 0
-        weights = [self._ledger.account(operator).weight for operator in operators]
-        drawn = self._random.random() * sum(weights)
-        for index, weight in enumerate(weights):
-            drawn -= weight
+        tuples = len(batch)
+        accounts = [operator.account for operator in operators]
+        times = [(account.waiting + tuples) * max(LEAST_COST, account.cost) for account in accounts]
+        return times.index(min(times))
+
+
+class Lottery:
+    """Chances by tickets and cost; and now and then another operator, so that its account stays true."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = Random(seed)
+        self._large = 0
+        self._small = 0
+
+    def choose(self, operators: Sequence[Operator], batch: Batch) -> int:
+        if len(operators) == 1:
+            return 0
+        winner = self._draw(operators)
+        if len(batch) < LARGE:
+            self._small += 1
+            if self._small >= SMALL_BATCHES:
+                self._small = 0
+                return self._other(operators, winner)
+        return winner
+
+    def sample(self, operators: Sequence[Operator], batch: Batch) -> tuple[int, int] | None:
+        """An operator that a slice of a large batch should visit before the batch goes its way, and how many tuples
+        it is to have. An operator that is not known yet comes first."""
+        for index, operator in enumerate(operators):
+            if operator.account.seen < LEARNED:
+                return index, max(1, len(batch) // SMALL_BATCHES)
+        self._large += 1
+        if self._large < SLICED_BATCHES:
+            return None
+        self._large = 0
+        winner = self._draw(operators)
+        other = self._other(operators, winner)
+        return None if other == winner else (other, max(1, len(batch) // SLICE))
+
+    def _draw(self, operators: Sequence[Operator]) -> int:
+        drawn = self._random.random() * sum([operator.account.weight for operator in operators])
+        for index, operator in enumerate(operators):
+            drawn -= operator.account.weight
             if drawn < 0:
                 return index
         return len(operators) - 1
 
+    def _other(self, operators: Sequence[Operator], winner: int) -> int:
+        """Some operator besides the winner; or the winner, the oftener the more the other costs: to explore costs no
+        more than its share."""
+        other = self._random.randrange(len(operators) - 1)
+        other += other >= winner
+        ours, theirs = operators[winner].account.cost, operators[other].account.cost
+        return other if self._random.random() * theirs <= max(LEAST_COST, ours) else winner
 
-NAMES = ("tickets", "random", "fixed")
+
+NAMES = ("tickets", "random", "fixed", "back_pressure")
 
 
-def make(policy: str | Policy, seed: int, ledger: Ledger) -> Policy:
+def make(policy: str | Policy, seed: int) -> Policy:
     """The policy of that name, or the object itself if it can choose."""
     if not isinstance(policy, str):
         if not callable(getattr(policy, "choose", None)):
             raise OptionError(f"{policy!r} is no routing policy", "it needs a method choose(operators, batch) -> int")
         return policy
-    if policy == "tickets":
-        return Lottery(seed, ledger)
-    if policy == "random":
-        return Uniform(seed)
-    if policy == "fixed":
-        return Fixed()
-    missing = "is not available in this version" if policy == "back_pressure" else "does not exist"
-    raise OptionError(f"the routing policy {policy!r} {missing}", f"policies are: {', '.join(NAMES)}")
+    match policy:
+        case "tickets":
+            return Lottery(seed)
+        case "random":
+            return Uniform(seed)
+        case "fixed":
+            return Fixed()
+        case "back_pressure":
+            return BackPressure()
+    raise OptionError(f"the routing policy {policy!r} does not exist", f"policies are: {', '.join(NAMES)}")

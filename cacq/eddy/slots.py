@@ -1,19 +1,17 @@
 """Which bit of the lineage belongs to which query.
 
-Live words come in classes by how many clause words stand behind them: 0, 1, 2, 4, 8 or 16. A query takes a slot in
-a word of the smallest class that has room for its clauses, so that queries without disjunctions over several
-operators carry no clause words.
+Words of 64 slots come in classes by how many clause columns stand behind them: 0, 1, 2, 4, 8 or 16. A query takes a slot
+in a word of the smallest class that has room for its clauses, so that queries without disjunctions over several
+operators carry no clause columns.
 """
 
 from __future__ import annotations
 
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 
 from cacq.data.lineage import WORD, Layout
 
 CLASSES = (0, 1, 2, 4, 8, 16)
-SPARE_WORDS = 4
-"""Empty words that are not worth a new layout, for which every operator's table is built anew."""
 
 
 class Slots:
@@ -23,48 +21,74 @@ class Slots:
         self._free: dict[int, list[int]] = {depth: [] for depth in CLASSES}
         self._depth: list[int] = []
         self._tenants: list[int] = []
-        self._layout = Layout((), ())
+        self._taken = 0
+        self._layout: Layout | None = None
 
     def __len__(self) -> int:
         return len(self._depth) * WORD
 
+    @property
+    def taken(self) -> int:
+        """How many slots have a query."""
+        return self._taken
+
     def take(self, clauses: int) -> int:
         """A free slot with room for that many clauses."""
         depth = next(depth for depth in CLASSES if depth >= clauses)
-        free = self._free[depth]
-        if not free:
-            word = len(self._depth)
-            self._depth.append(depth)
-            self._tenants.append(0)
-            self._free[depth] = free = list(range(word * WORD, (word + 1) * WORD))
-        slot = heappop(free)
+        if not self._free[depth]:
+            self._add_word(depth)
+        slot = heappop(self._free[depth])
         self._tenants[slot // WORD] += 1
+        self._taken += 1
         return slot
 
     def give_back(self, slot: int) -> None:
         """The slot's query has left every operator."""
         heappush(self._free[self._depth[slot // WORD]], slot)
         self._tenants[slot // WORD] -= 1
+        self._taken -= 1
 
     def layout(self) -> Layout:
-        """A lineage with a word for every slot that is taken, and not much more: it stays the same object until a
-        word is missing or most of its words are empty."""
-        occupied = [word for word, tenants in enumerate(self._tenants) if tenants]
-        fits = all(word * WORD in self._layout for word in occupied)
-        if not fits or self._layout.live_words > 2 * len(occupied) + SPARE_WORDS:
-            self._layout = Layout(occupied, [self._depth[word] for word in occupied])
+        """A lineage with a word for every slot that is taken: it stays the same object until words come or go."""
+        if self._tenants and not self._tenants[-1]:
+            self._drop_words()
+        if self._layout is None:
+            self._layout = Layout(self._depth)
         return self._layout
 
+    def better(self, slot: int) -> bool:
+        """Whether the slot stands in the last word though an earlier one has room for its query."""
+        word = slot // WORD
+        free = self._free[self._depth[word]]
+        return word == len(self._depth) - 1 and bool(free) and free[0] < word * WORD
+
+    def _add_word(self, depth: int) -> None:
+        first = len(self)
+        self._depth.append(depth)
+        self._tenants.append(0)
+        self._free[depth] = list(range(first, first + WORD))
+        self._layout = None
+
+    def _drop_words(self) -> None:
+        """Forget the empty words at the end."""
+        while self._tenants and not self._tenants[-1]:
+            self._tenants.pop()
+            self._depth.pop()
+        for free in self._free.values():
+            free[:] = [slot for slot in free if slot < len(self)]
+            heapify(free)
+        self._layout = None
+
     def _check(self) -> None:
-        """No slot is free twice, every slot that is taken has its words (used by tests)."""
+        """No slot is free twice, every slot that is taken has its columns (used by tests)."""
         free = [slot for slots in self._free.values() for slot in slots]
         assert len(free) == len(set(free))
-        assert len(free) + sum(self._tenants) == len(self)
+        assert len(free) + self._taken == len(self)
+        assert sum(self._tenants) == self._taken
         layout = self.layout()
-        assert layout.live_words <= 2 * sum(map(bool, self._tenants)) + SPARE_WORDS
-        for word, tenants in enumerate(self._tenants):
+        assert layout.live_words == len(self._depth)
+        for word, depth in enumerate(self._depth):
             first = word * WORD
-            if tenants:
-                assert layout.words[layout.word(first)] == word
-            for clause in range(self._depth[word] if tenants else 0):
-                assert layout.guards[layout.clause_word(first, clause) - layout.live_words] == layout.word(first)
+            columns = [layout.column(first, clause) for clause in range(depth)]
+            places = [layout.clauses.tolist().index(column) for column in columns]
+            assert [int(layout.guards[place]) for place in places] == [layout.column(first)] * depth

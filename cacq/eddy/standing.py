@@ -1,58 +1,333 @@
-"""The standing predicates of one source: queries with the same predicate share a slot (SEMANTICS 19)."""
+"""The standing predicates of one source: queries with the same predicate share one, installed once (SEMANTICS 19).
+
+A predicate that is a conjunction of plain ranges, the common case, is its keys and the bytes of its bounds; any other is its
+normal form. Each is installed dense, in slots of the tables, or sparse, in a place of the anchored filter, as `Forms`
+decides; the decision is looked at again as the data changes, a few predicates at a time, and a predicate then moves: it is
+uninstalled and installed at a batch boundary, and its queries carry on with the results of its new place.
+"""
 
 from __future__ import annotations
 
-from cacq.eddy.tables import Tables
-from cacq.query.normalize import Conjunction
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any, Protocol
 
-Signature = frozenset[frozenset[frozenset[object]]]
+import numpy as np
+
+from cacq.data.arrays import Ints
+from cacq.data.record import Record
+from cacq.eddy.forms import Anchorable, Forms, anchorable, range_of
+from cacq.eddy.sample import Sample
+from cacq.eddy.tables import Keys, Ranges, Tables
+from cacq.query import ast, value_sets
+from cacq.query.normalize import Conjunction, Indexed
+from cacq.query.render import render
+
+NOWHERE: tuple[int, ...] = ()
+REVIEW = 4096
+"""Tuples from one review of forms to the next, so that many small pushes do not pay for it."""
+REVIEWED, MOVED = 2048, 256
+"""Predicates looked at in one review, and moved at most: some milliseconds."""
+
+Disjuncts = tuple[Conjunction, ...]
+Signature = bytes | frozenset[Any]
+
+
+class Holder(Protocol):
+    """A query that holds a predicate."""
+
+    def _pack(self) -> None:
+        """The predicate is about to leave its slots."""
+
+    def _move(self, lsn: int) -> None:
+        """From the record with this LSN on, results stand in the predicate's new slots."""
 
 
 class Standing:
-    """One installed predicate and the names of the queries that hold it. `slots` are its disjuncts', the first one
-    the query's. There are none where no row can satisfy it."""
+    """One installed predicate. `slots` are its disjuncts', the first one the query's; a slot below 0 is a place, ~place, in
+    the anchored filter. There are none where no row can satisfy it."""
 
-    def __init__(self, signature: Signature, slots: tuple[int, ...]) -> None:
+    __slots__ = ("_holders", "keys", "signature", "slots")
+
+    def __init__(self, keys: Keys | None, signature: Signature | Disjuncts) -> None:
+        self.keys = keys
         self.signature = signature
-        self.slots = slots
-        self.holders: dict[str, None] = {}
+        self.slots = NOWHERE
+        self._holders: Holder | dict[int, Holder] | None = None
+
+    @property
+    def holders(self) -> list[Holder]:
+        """The queries that hold it, in the order in which they came."""
+        if self._holders is None:
+            return []
+        return list(self._holders.values()) if isinstance(self._holders, dict) else [self._holders]
+
+    @property
+    def sparse(self) -> bool:
+        """Whether it is installed in the anchored filter."""
+        return bool(self.slots) and self.slots[0] < 0
+
+    def join(self, holder: Holder) -> None:
+        """One holder more."""
+        if self._holders is None:
+            self._holders = holder
+            return
+        if not isinstance(self._holders, dict):
+            self._holders = {id(self._holders): self._holders}
+        self._holders[id(holder)] = holder
+
+    def leave(self, holder: Holder) -> bool:
+        """One holder less; whether it was the last."""
+        if isinstance(self._holders, dict):
+            del self._holders[id(holder)]
+        else:
+            self._holders = None
+        return not self._holders
+
+    def bounds(self) -> Ints:
+        """Of plain ranges: the lows, then the highs."""
+        assert isinstance(self.signature, bytes)
+        return np.frombuffer(self.signature, np.int64)
+
+    def disjuncts(self) -> Disjuncts:
+        """The predicate in its normal form."""
+        if self.keys is None:
+            return self.signature  # type: ignore[return-value]
+        lows, highs = self.bounds().reshape(2, -1).tolist()
+        ends = zip(self.keys, lows, highs, strict=True)
+        return (tuple((Indexed(key, value_sets.of_range(low, high)),) for key, low, high in ends),)
 
 
 class StandingPredicates:
     """Installs each distinct predicate once."""
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: Tables, lineage: str) -> None:
         self._tables = tables
-        self._held: dict[Signature, Standing] = {}
-        self._by_slot: dict[int, Standing] = {}
+        self._sample = Sample(tables.keys)
+        self._forms = Forms(lineage, self._sample)
+        self._ranged: dict[Keys, dict[bytes, Standing]] = {}
+        self._others: dict[Signature, Standing] = {}
+        self._new: list[Standing] = []
+        self._count = 0
+        self._waiting = 0
+        self._round: Iterator[Standing] = iter(())
+        self.moves = 0
 
     def __len__(self) -> int:
-        return len(self._held)
+        return self._count
 
-    def hold(self, disjuncts: tuple[Conjunction, ...], holder: str) -> Standing:
-        """The predicate, installed if it is new, with one more holder."""
+    def hold_ranges(self, keys: Keys, lows: Ints, highs: Ints) -> list[Standing]:
+        """The predicates `lows[i, k] <= keys[k] <= highs[i, k]`; `install` must follow."""
+        if not keys:
+            return [self.hold(((),))] * len(lows)
+        held = self._ranged.setdefault(keys, {})
+        packed = np.concatenate([lows, highs], axis=1).tobytes()
+        size = 16 * len(keys)
+        never = (lows > highs).any(axis=1).tolist()
+        found: list[Standing] = []
+        for i in range(len(lows)):
+            if never[i]:
+                found.append(self.hold(()))
+                continue
+            signature = packed[i * size : (i + 1) * size]
+            standing = held.get(signature)
+            if standing is None:
+                standing = held[signature] = Standing(keys, signature)
+                self._new.append(standing)
+            found.append(standing)
+        return found
+
+    def hold(self, disjuncts: Disjuncts) -> Standing:
+        """The predicate in this normal form; `install` must follow."""
+        ranges = _as_ranges(disjuncts)
+        if ranges is not None:
+            return self.hold_ranges(*ranges)[0]
         signature = frozenset(frozenset(frozenset(clause) for clause in conjunction) for conjunction in disjuncts)
-        standing = self._held.get(signature)
+        standing = self._others.get(signature)
         if standing is None:
-            slots: list[int] = []
-            for conjunction in disjuncts:
-                slots.append(self._tables.install(conjunction, slots[0] if slots else None))
-            standing = self._held[signature] = Standing(signature, tuple(slots))
-            if slots:
-                self._by_slot[slots[0]] = standing
-        standing.holders[holder] = None
+            standing = self._others[signature] = Standing(None, disjuncts)
+            self._new.append(standing)
         return standing
 
-    def let_go(self, standing: Standing, holder: str) -> None:
+    def install(self) -> None:
+        """Give all new predicates a slot or a place."""
+        new, self._new = self._new, []
+        if new:
+            self._count = sum(map(len, self._ranged.values())) + len(self._others)
+            self._put(new, now_sparse=False)
+
+    def let_go(self, standing: Standing, holder: Holder) -> None:
         """One holder less; with the last one the predicate is uninstalled."""
-        del standing.holders[holder]
-        if not standing.holders:
-            del self._held[standing.signature]
-            for slot in standing.slots:
-                self._tables.uninstall(slot)
-            if standing.slots:
-                del self._by_slot[standing.slots[0]]
+        if not standing.leave(holder):
+            return
+        if standing.keys is not None:
+            held = self._ranged[standing.keys]
+            del held[standing.signature]  # type: ignore[arg-type]
+            if not held:
+                del self._ranged[standing.keys]
+        else:
+            conjunctions = standing.disjuncts()
+            del self._others[frozenset(frozenset(frozenset(clause) for clause in each) for each in conjunctions)]
+        self._count -= 1
+        self._take_out([standing])
 
     def in_slot(self, slot: int) -> Standing:
-        """The predicate whose results stand in a slot."""
-        return self._by_slot[slot]
+        """The predicate with a dense slot."""
+        standing = self._tables.owners[slot]
+        assert isinstance(standing, Standing)
+        return standing
+
+    def look(self, record: Record) -> None:
+        """Before a record is routed: sample it, and now and then move predicates to the form that suits them."""
+        self._sample.look(record)
+        self._waiting += len(record)
+        if self._waiting < REVIEW:
+            return
+        self._waiting = 0
+        reviewed = list(islice(self._round, REVIEWED))
+        if len(reviewed) < REVIEWED:
+            everything = [standing for held in self._ranged.values() for standing in held.values()]
+            self._round = iter([*everything, *self._others.values()])
+        self._review([standing for standing in reviewed if standing.slots and standing.holders], record.lsn)
+
+    def _review(self, standings: list[Standing], lsn: int) -> None:
+        moving: list[Standing] = []
+        for sparse in (False, True):
+            mine = [standing for standing in standings if standing.sparse == sparse]
+            for group in _by_keys(mine, self._tables):
+                wanted, _ = self._forms.decide(group.keys, group.lows, group.highs, sparse, self._count)
+                moving += [group.standings[i] for i in np.flatnonzero(wanted != sparse)]
+        moving = moving[:MOVED]
+        for sparse in (False, True):
+            mine = [standing for standing in moving if standing.sparse == sparse]
+            if mine:
+                self._move(mine, sparse, lsn)
+
+    def _move(self, standings: list[Standing], now_sparse: bool, lsn: int) -> None:
+        """Take predicates out and put them where they are better off, from the record with this LSN on."""
+        holders = [holder for standing in standings for holder in standing.holders]
+        for holder in holders:
+            holder._pack()
+        self._take_out(standings)
+        self._put(standings, now_sparse)
+        for holder in holders:
+            holder._move(lsn)
+        self.moves += len(standings)
+
+    def _put(self, standings: list[Standing], now_sparse: bool) -> None:
+        """Install predicates in the form that suits them."""
+        for group in _by_keys(standings, self._tables):
+            wanted, order = self._forms.decide(group.keys, group.lows, group.highs, now_sparse, self._count)
+            chosen = np.flatnonzero(wanted)
+            if len(chosen):
+                self._put_sparse(group, chosen, order)
+        dense = [standing for standing in standings if not standing.slots]
+        self._put_dense([standing for standing in dense if standing.keys is not None])
+        for standing in dense:
+            if standing.keys is None:
+                standing.slots = self._tables.install_disjuncts(standing.disjuncts())
+            for slot in standing.slots:
+                self._tables.owners[slot] = standing
+
+    def _put_dense(self, standings: list[Standing]) -> None:
+        by_keys: dict[Keys, list[Standing]] = {}
+        for standing in standings:
+            assert standing.keys is not None
+            by_keys.setdefault(standing.keys, []).append(standing)
+        groups = [_ranges(keys, mine) for keys, mine in by_keys.items()]
+        for mine, slots in zip(by_keys.values(), self._tables.install_ranges(groups), strict=True):
+            for standing, slot in zip(mine, slots.tolist(), strict=True):
+                standing.slots = (slot,)
+
+    def _put_sparse(self, group: _Group, chosen: Ints, order: Ints) -> None:
+        order = order[chosen]
+        keys = np.array(group.keys)[order]
+        lows = np.take_along_axis(group.lows[chosen], order, 1)
+        highs = np.take_along_axis(group.highs[chosen], order, 1)
+        rest = {k: group.rests[i] for k, i in enumerate(chosen.tolist()) if group.rests[i]} if group.rests else {}
+        places = self._tables.install_sparse(keys, lows, highs, rest)
+        for i, place in zip(chosen.tolist(), places.tolist(), strict=True):
+            group.standings[i].slots = (~place,)
+
+    def _take_out(self, standings: list[Standing]) -> None:
+        sparse = [~standing.slots[0] for standing in standings if standing.sparse]
+        if sparse:
+            self._tables.uninstall_sparse(np.array(sparse, np.int64))
+        for standing in standings:
+            if not standing.sparse:
+                for slot in standing.slots:
+                    self._tables.uninstall(slot)
+            standing.slots = NOWHERE
+
+    def _check(self) -> None:
+        """Every predicate that some row can satisfy is installed, no slot twice (used by tests)."""
+        everything = [s for held in self._ranged.values() for s in held.values()] + list(self._others.values())
+        slots = [slot for standing in everything for slot in standing.slots]
+        assert len(slots) == len(set(slots))
+        assert self._count == len(everything)
+        self._tables._check()
+
+
+class _Group:
+    """Predicates that an anchored filter could take, with ranges over the same keys."""
+
+    def __init__(self, keys: tuple[int, ...]) -> None:
+        self.keys = keys
+        self.standings: list[Standing] = []
+        self.rests: list[Conjunction] = []
+        self._bounds: list[Ints] = []
+
+    def add(self, standing: Standing, bounds: Ints, rest: Conjunction) -> None:
+        """One more: its lows, then its highs."""
+        self.standings.append(standing)
+        self._bounds.append(bounds)
+        self.rests.append(rest)
+
+    @property
+    def lows(self) -> Ints:
+        return np.array(self._bounds, np.int64)[:, : len(self.keys)]
+
+    @property
+    def highs(self) -> Ints:
+        return np.array(self._bounds, np.int64)[:, len(self.keys) :]
+
+
+def _by_keys(standings: Sequence[Standing], tables: Tables) -> list[_Group]:
+    """The predicates that could be sparse, in groups."""
+    groups: dict[tuple[int, ...], _Group] = {}
+    numbered: dict[Keys, tuple[int, ...] | None] = {}
+    for standing in standings:
+        if standing.keys is not None and standing.keys not in numbered:
+            plain = all(isinstance(key, ast.Column) for key in standing.keys)
+            numbered[standing.keys] = tuple(map(tables.keys.number, standing.keys)) if plain else None  # type: ignore[arg-type]
+        keys = None if standing.keys is None else numbered[standing.keys]
+        if keys is not None:
+            groups.setdefault(keys, _Group(keys)).add(standing, standing.bounds(), ())
+            continue
+        found: Anchorable | None = anchorable(standing.disjuncts(), tables.keys)
+        if found is not None:
+            bounds = np.array([*found.lows, *found.highs], np.int64)
+            groups.setdefault(found.keys, _Group(found.keys)).add(standing, bounds, found.rest)
+    return list(groups.values())
+
+
+def _ranges(keys: Keys, standings: Sequence[Standing]) -> Ranges:
+    packed = b"".join(standing.signature for standing in standings)  # type: ignore[misc]
+    bounds = np.frombuffer(packed, np.int64).reshape(len(standings), 2, len(keys))
+    return Ranges(keys, bounds[:, 0], bounds[:, 1])
+
+
+def _as_ranges(disjuncts: Disjuncts) -> tuple[Keys, Ints, Ints] | None:
+    """The predicate as plain ranges of numbers, keys in canonical order, if it is no more than that."""
+    if len(disjuncts) != 1 or not disjuncts[0]:
+        return None
+    found: list[tuple[str, ast.Expression, tuple[int, int]]] = []
+    for clause in disjuncts[0]:
+        term = clause[0]
+        ends = range_of(term.values) if len(clause) == 1 and isinstance(term, Indexed) else None
+        if ends is None or not isinstance(term, Indexed):
+            return None
+        found.append((render(term.key), term.key, ends))
+    found.sort(key=lambda each: each[0])
+    lows, highs = zip(*(ends for _, _, ends in found), strict=True)
+    return tuple(key for _, key, _ in found), np.array([lows]), np.array([highs])

@@ -1,50 +1,44 @@
 """Tickets: what an operator is worth to the eddy (CACQ section 4).
 
-An operator is credited one ticket for each predicate and tuple that it takes, and debited the same for each tuple
-that it returns: a filter that applies many predicates and lets few tuples pass gathers the most. The balance decays,
-so that it forgets, and never falls below one. Cost is what a tuple has taken lately, in nanoseconds.
+An operator is credited a ticket for each predicate that it applies to each tuple it takes, and debited the same for
+each tuple that comes back: a filter that applies many predicates and returns few tuples gathers the most. Its balance
+is that of the last MEMORY tuples it took, so it forgets, and never falls below one. It counts by tuples: how the input
+is cut into batches does not matter. Tuples that had no other operator to visit teach nothing: whichever comes last
+returns none.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from weakref import WeakKeyDictionary
-
 from cacq.filters.operator import Operator
 
-DECAY = 0.9
-"""Share of the balance that is left after each visit."""
+MEMORY = 4096
+"""Tuples after which the balance has forgotten most of what was before."""
+LEARNED = 32
+"""Tuples after which a balance says something."""
+VISIT_TUPLES = 256
+"""A visit costs about as much as so many tuples in a cheap filter, so that small batches do not look expensive."""
+LEAST_COST = 100.0
+"""Nanoseconds a tuple below which differences are noise and the eddy's own work."""
+SPIKE = 4.0
+"""A visit counts as at most so many times the cost so far: the clock also runs while others have the processor."""
+SHARPNESS = 16
+"""Chances go with this power of tickets / cost."""
 
 
-@dataclass
-class Account:
-    """The balance of one operator, an average over recent visits for each tuple taken."""
-
-    tickets: float = 1.0
-    cost: float = 1.0
-
-    def record(self, predicates: int, taken: int, returned: int, nanoseconds: int) -> None:
-        """One visit: credit what was taken, debit what came back."""
-        earned = predicates * (taken - returned) / taken
-        self.tickets = max(1.0, DECAY * self.tickets + (1 - DECAY) * (1 + earned))
-        self.cost = DECAY * self.cost + (1 - DECAY) * max(1.0, nanoseconds / taken)
-
-    @property
-    def weight(self) -> float:
-        """Chances in the lottery. Squared: plainly proportional draws visit 1.23 filters a tuple on CACQ's table 3
-        against 1.17 (simulated, DESIGN 6)."""
-        return (self.tickets / self.cost) ** 2
-
-
-class Ledger:
-    """The accounts of all operators that there are."""
-
-    def __init__(self) -> None:
-        self._accounts: WeakKeyDictionary[Operator, Account] = WeakKeyDictionary()
-
-    def account(self, operator: Operator) -> Account:
-        """The operator's account, opened with one ticket when it is first asked for."""
-        account = self._accounts.get(operator)
-        if account is None:
-            account = self._accounts[operator] = Account()
-        return account
+def record(operator: Operator, taken: int, returned: int, nanoseconds: int, had_choice: bool) -> None:
+    """One visit: credit what was taken, debit what came back to the eddy, note what it cost. With two exceptions: a
+    visit without a choice changes no tickets, and the first visit, which may compile, no cost."""
+    account = operator.account
+    if had_choice:
+        account.consumed += ((taken - returned) / taken - account.consumed) * taken / (taken + account.seen)
+        account.seen = min(MEMORY, account.seen + taken)
+    if account.timed >= 0:
+        cost = nanoseconds / (taken + VISIT_TUPLES)
+        if account.timed > LEARNED:
+            cost = min(cost, SPIKE * max(LEAST_COST, account.cost))
+        account.cost += (cost - account.cost) * taken / (taken + account.timed)
+        account.timed = min(MEMORY, account.timed + taken)
+    else:
+        account.timed = 0
+    account.tickets = max(1.0, MEMORY * account.consumed * operator.predicates)
+    account.weight = (account.tickets / max(LEAST_COST, account.cost)) ** SHARPNESS

@@ -10,16 +10,21 @@ from cacq.filters.evaluate import Frame, evaluate
 from cacq.query import ast
 from cacq.query.rewrite import rebuild
 
+_LEAVES = (ast.Column, ast.Constant, ast.Parameter)
+_CONNECTIVES = (ast.And, ast.Or)
+
 
 def fold(expression: ast.Expression) -> ast.Expression:
     """The expression with its constant parts replaced by their values; a constant stands right of its comparison.
 
     A part that overflows or divides by zero stays, so that its error is counted in each row. So does a call.
     """
-    if isinstance(expression, ast.And | ast.Or):
+    if isinstance(expression, _LEAVES):
+        return expression
+    if isinstance(expression, _CONNECTIVES):
         return _fold_parts(expression)
     expression = rebuild(expression, fold)
-    if isinstance(expression, ast.Call | ast.Column | ast.Constant | ast.Parameter):
+    if isinstance(expression, ast.Call):
         return expression
     if isinstance(expression, ast.In) and all(constant.value is None for constant in expression.values):
         return ast.Constant(None, Type.BOOL)

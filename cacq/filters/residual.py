@@ -19,7 +19,7 @@ from cacq.data.lineage import WORD, Layout
 from cacq.data.types import Type
 from cacq.filters.evaluate import Frame, evaluate
 from cacq.filters.functions import UserFunction
-from cacq.filters.operator import Operator, Places, Target, ValueErrors
+from cacq.filters.operator import Operator, Places, Target, ValueErrors, place
 from cacq.kernels import pairs
 from cacq.query import ast
 
@@ -35,10 +35,9 @@ class ResidualFilter(Operator):
     def __init__(
         self, name: str, shape: ast.Expression, functions: dict[str, UserFunction], errors: ValueErrors
     ) -> None:
-        super().__init__(name)
+        super().__init__(name, errors, ast.calls_functions(shape))
         self.shape = shape
         self._functions = functions
-        self._errors = errors
         self._targets: dict[tuple[ast.Constant, ...], list[Target]] = {}
         self._parameters: list[Column] = []
         self._first = np.zeros(1, np.int64)
@@ -68,7 +67,8 @@ class ResidualFilter(Operator):
     def refresh(self, layout: Layout) -> None:
         targets = list(chain.from_iterable(self._targets.values()))
         self._first = np.cumsum([0, *map(len, self._targets.values())])
-        self._places = self._place(targets, layout)
+        self._places = place(targets, layout)
+        self._mark(self._places, layout)
         self._parameters = [constant_column(constants) for constants in zip(*self._targets, strict=True)]
 
     def process(self, batch: Batch) -> Batch:
@@ -95,7 +95,7 @@ class ResidualFilter(Operator):
         truth = column.values if column.valid is None else column.values & column.valid
         if frame.errors is not None:
             wrong = frame.errors
-            counts = np.zeros(batch.layout.live_words * WORD, np.int64)
+            counts = np.zeros(batch.layout.width * WORD, np.int64)
             pairs.tally_terms(lineage, self._first, guards, bits, rows[wrong], predicates[wrong], counts)
             self._errors.add(counts, batch.layout)
         if frame.failures:
@@ -107,7 +107,7 @@ class ResidualFilter(Operator):
         pairs.apply(lineage, self._first, words, guards, bits, rows, predicates, np.ascontiguousarray(truth))
 
     def _slots_of(self, predicate: int) -> Words:
-        """The slots that hold a predicate, as live words."""
+        """The slots that hold a predicate, as bits of the live columns."""
         held = slice(self._first[predicate], self._first[predicate + 1])
         live = np.zeros(len(self.mask), np.uint64)
         np.bitwise_or.at(live, self._places.guards[held], self._places.bits[held])

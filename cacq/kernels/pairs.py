@@ -1,8 +1,8 @@
 """Residual predicates: pairs of a tuple and a predicate that some query still needs.
 
-The targets of predicate p are `first[p]` to `first[p + 1]`: the word and bit that its truth goes to, and the live
-word (the guard) that holds the same bit of the query. Where word and guard are one, the predicate stands alone and
-clears the bit if it is not true; else it is a term of a clause and sets the bit if it is true.
+The targets of predicate p are `first[p]` to `first[p + 1]`: the column and bit that its truth goes to, and the live
+column (the guard) that holds the same bit of the query. Where column and guard are one, the predicate stands alone and
+clears the bit if it is not true; else it is a term of a clause and clears the clause's open bit if it is true.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def needed(
             wanted = False
             for t in range(first[p], first[p + 1]):
                 if lineage[i, guards[t]] & bits[t] != ZERO:
-                    if words[t] != guards[t] and lineage[i, words[t]] & bits[t] != ZERO:
+                    if words[t] != guards[t] and lineage[i, words[t]] & bits[t] == ZERO:
                         spared += 1
                     else:
                         wanted = True
@@ -41,16 +41,13 @@ def apply(
     for k in range(len(rows)):
         i, p = rows[k], predicates[k]
         for t in range(first[p], first[p + 1]):
-            if words[t] == guards[t]:
-                if not truth[k]:
-                    lineage[i, words[t]] &= ~bits[t]
-            elif truth[k]:
-                lineage[i, words[t]] |= bits[t]
+            if truth[k] != (words[t] == guards[t]):
+                lineage[i, words[t]] &= ~bits[t]
 
 
 @kernel
 def tally(lineage: Words, rows: Ints, mask: Words, counts: Ints) -> None:
-    """Add one to `counts[slot]` for each of the rows and each query of `mask` that still wants it."""
+    """Add one to `counts[64 * column + bit]` for each of the rows and each query of `mask` that still wants it."""
     for k in range(len(rows)):
         for w in range(len(mask)):
             rest = lineage[rows[k], w] & mask[w]
@@ -63,7 +60,7 @@ def tally(lineage: Words, rows: Ints, mask: Words, counts: Ints) -> None:
 def tally_terms(
     lineage: Words, first: Ints, guards: Ints, bits: Words, rows: Ints, predicates: Ints, counts: Ints
 ) -> None:
-    """Add one to `counts[slot]` for each pair and each query of its predicate that still wants the tuple."""
+    """Add one to `counts[64 * column + bit]` for each pair and each query of its predicate that still wants the tuple."""
     for k in range(len(rows)):
         for t in range(first[predicates[k]], first[predicates[k] + 1]):
             if lineage[rows[k], guards[t]] & bits[t] != ZERO:

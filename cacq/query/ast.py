@@ -32,11 +32,14 @@ class Column:
 class Constant:
     """A literal. Timestamps are integers. An integer may lie outside int64: it only occurs in comparisons.
 
-    -0.0 and 0.0 are different literals, though equal numbers: a user function may tell them apart.
+    -0.0 and 0.0 are different literals, though equal numbers: a user function may tell them apart. `origin` says where
+    the value comes from, negative if a minus stands before it: where in the text the literal ends, or in a template
+    (see parameters.py) which of the lifted literals it is, counted from 1. It is 0 for a computed value.
     """
 
     value: Value
     type: Type
+    origin: int = field(default=0, compare=False, repr=False)
     negative_zero: bool = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -98,12 +101,16 @@ class Call:
 
 @dataclass(frozen=True)
 class Compare:
-    """`operator` is one of = != < <= > >=. Both sides are comparable: numbers with numbers, else equal types."""
+    """`operator` is one of = != < <= > >=. Both sides are comparable: numbers with numbers, else equal types.
+
+    `origin` is where in the text a < <= > or >= ends that it stands for; else 0.
+    """
 
     operator: str
     left: Expression
     right: Expression
     type: Type = field(default=Type.BOOL, init=False)
+    origin: int = field(default=0, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -207,3 +214,14 @@ def children(expression: Expression) -> tuple[Expression, ...]:
             return arguments
         case And(parts=parts) | Or(parts=parts):
             return parts
+
+
+def calls_functions(expression: Expression) -> bool:
+    """Whether a function of a user stands anywhere in the expression."""
+    stack: list[Expression] = [expression]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Call):
+            return True
+        stack.extend((node.operand,) if isinstance(node, In) else children(node))
+    return False

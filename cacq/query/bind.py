@@ -31,8 +31,20 @@ class _Item(NamedTuple):
     plain: bool
 
 
+class Bound(NamedTuple):
+    """A bound query, and the places `[start, end)` in its text that became names of its outputs."""
+
+    select: ast.Select
+    titles: list[tuple[int, int]]
+
+
 def bind(sql: str, schemas: Mapping[str, Schema], functions: Mapping[str, ast.Function]) -> ast.Select:
     """The query with its names resolved and its types checked, or an SqlError that points at what is wrong."""
+    return bind_with_titles(sql, schemas, functions).select
+
+
+def bind_with_titles(sql: str, schemas: Mapping[str, Schema], functions: Mapping[str, ast.Function]) -> Bound:
+    """What bind() gives, and which parts of the text show in it besides the values of its constants."""
     lexemes = fold_literals(sql, without_semicolon(sql, lex(sql)))
     check_syntax(sql, lexemes)
     shape = find_shape(sql, lexemes)
@@ -49,8 +61,9 @@ class _Selection:
         self.shape = shape
         self.scope = scope
         self.binder = Binder(tree, scope)
+        self.titles: list[tuple[int, int]] = []
 
-    def bind(self, select: exp.Select) -> ast.Select:
+    def bind(self, select: exp.Select) -> Bound:
         """The whole query; every name and value in its text has been used for something."""
         self.tree.check(select)
         nodes: list[exp.Expr] = select.expressions
@@ -68,7 +81,7 @@ class _Selection:
         self.tree.check_all_read([*self.shape.source, *([self.shape.alias] if self.shape.alias else [])])
         names = _unique_names(items, self.scope.qualifier)
         outputs = tuple(ast.Output(name, item.expression) for name, item in zip(names, items, strict=True))
-        return ast.Select(self.scope.stream, self.scope.schema, outputs, predicate)
+        return Bound(ast.Select(self.scope.stream, self.scope.schema, outputs, predicate), self.titles)
 
     def _item(self, node: exp.Expr, start: int, end: int) -> list[_Item]:
         """The outputs of one item of the select list, which fills the lexemes `[start, end)`."""
@@ -84,9 +97,10 @@ class _Selection:
         if is_null(expression) and self._is_null_literal(node):
             raise self.tree.error(node, "NULL has no type here", "leave the column out")
         plain = alias is None and isinstance(expression, ast.Column)
-        name = alias.text if alias else self._text(start, end)
         if plain and isinstance(expression, ast.Column):
             name = expression.name
+        else:
+            name = alias.text if alias else self._title(start, end)
         return [_Item(name, expression, plain)]
 
     def _alias(self, node: exp.Expr, end: int) -> tuple[Lexeme, int]:
@@ -110,8 +124,11 @@ class _Selection:
     def _is_null_literal(self, node: exp.Expr) -> bool:
         return isinstance(unwrap(node), exp.Column)
 
-    def _text(self, start: int, end: int) -> str:
-        return self.tree.sql[self.tree.lexemes[start].start : self.tree.lexemes[end - 1].end]
+    def _title(self, start: int, end: int) -> str:
+        """The text of an item, which is the name of its output."""
+        place = self.tree.lexemes[start].start, self.tree.lexemes[end - 1].end
+        self.titles.append(place)
+        return self.tree.sql[slice(*place)]
 
 
 def _unique_names(items: list[_Item], qualifier: str) -> list[str]:

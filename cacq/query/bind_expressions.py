@@ -26,6 +26,7 @@ MAX_LEAVES = 1_000_000
 _COMPARISONS: dict[type[exp.Expr], str] = {
     exp.EQ: "=", exp.NEQ: "!=", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
 }  # fmt: skip
+_DIRECTED = (exp.LT, exp.LTE, exp.GT, exp.GTE)
 _ARITHMETIC: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%"}
 _BINARY = {exp.DPipe, *_COMPARISONS, *_ARITHMETIC}
 _NULL = ast.Constant(None, Type.BOOL)
@@ -145,13 +146,21 @@ class Binder:
             right_node = step.args["expression"]
             right = self.expression(right_node, depth + len(chain) - done, wide=type(step) in _COMPARISONS)
             if type(step) in _COMPARISONS:
-                left = self._compare(_COMPARISONS[type(step)], left_node, left, right_node, right)
+                sides = self._comparands(left_node, left, right_node, right)
+                left = comparison(_COMPARISONS[type(step)], *sides, self._place_of(step))
             elif type(step) in _ARITHMETIC:
                 left = self._arithmetic(_ARITHMETIC[type(step)], left_node, left, right_node, right)
             else:
                 left = ast.Concat(self._string(left_node, left, "||"), self._string(right_node, right, "||"))
             left_node = step
         return left
+
+    def _place_of(self, step: exp.Expr) -> int:
+        """Where < <= > or >= ends in the text; 0 for other comparisons."""
+        if type(step) not in _DIRECTED:
+            return 0
+        lexeme = self.tree.before(step.args["expression"])
+        return lexeme.end if lexeme.mark == _COMPARISONS[type(step)] else 0
 
     def _arithmetic(
         self, operator: str, left_node: exp.Expr, left: ast.Expression, right_node: exp.Expr, right: ast.Expression
@@ -196,7 +205,8 @@ class Binder:
     def _adapted(self, node: exp.Expr, bound: ast.Expression, partner: Type) -> ast.Expression:
         """NULL takes its partner's type, and a string literal beside a timestamp is one."""
         if partner is Type.TIMESTAMP and isinstance(bound, ast.Constant) and bound.type is Type.STRING:
-            return ast.Constant(instant(self.tree.sql, self.tree.lexeme(unwrap(node))), Type.TIMESTAMP)
+            moment = instant(self.tree.sql, self.tree.lexeme(unwrap(node)))
+            return ast.Constant(moment, Type.TIMESTAMP, bound.origin)
         return retyped(bound, partner)
 
     def _between(self, node: exp.Expr, depth: int) -> ast.Expression:

@@ -134,7 +134,7 @@ def _comment_end(sql: str, start: int) -> int:
 
 
 def _lexeme(sql: str, match: re.Match[str], before: list[Lexeme]) -> Lexeme:
-    text, start, end = match.group(), match.start(), match.end()
+    text, (start, end) = match.group(), match.span()
     match match.lastgroup:
         case "word":
             return _word(sql, text, start, end, before[-1] if before else None)

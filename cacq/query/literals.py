@@ -113,9 +113,9 @@ def constant(sql: str, lexeme: Lexeme, *, negative: bool = False, wide: bool = F
         case Kind.NUMBER:
             return _number(sql, lexeme, negative, wide)
         case Kind.STRING:
-            return Constant(lexeme.text, Type.STRING)
+            return Constant(lexeme.text, Type.STRING, lexeme.end)
         case Kind.TIMESTAMP:
-            return Constant(int(lexeme.text), Type.TIMESTAMP)
+            return Constant(int(lexeme.text), Type.TIMESTAMP, lexeme.end)
         case Kind.BOOLEAN:
             return Constant(lexeme.text == "TRUE", Type.BOOL)
         case _:
@@ -124,15 +124,16 @@ def constant(sql: str, lexeme: Lexeme, *, negative: bool = False, wide: bool = F
 
 def _number(sql: str, lexeme: Lexeme, negative: bool, wide: bool) -> Constant:
     text = lexeme.text
+    origin = -lexeme.end if negative else lexeme.end
     if len(text) > _MOST_DIGITS:
         raise error_at(sql, lexeme.start, f"the number has more than {_MOST_DIGITS:,} digits", "round it")
     if not text.lstrip("-").isdigit():
         number = float(text)
         if math.isinf(number):
             raise error_at(sql, lexeme.start, f"{shorten(text)} is beyond float64", "the largest is about 1.8e308")
-        return Constant(-number if negative else number, Type.FLOAT64)
+        return Constant(-number if negative else number, Type.FLOAT64, origin)
     integer = -int(text) if negative else int(text)
     if not wide and not INT64_MIN <= integer <= INT64_MAX:
         hint = "it may only be compared with; as a decimal, 1e20 say, it is a float64"
         raise error_at(sql, lexeme.start, f"{shorten(text)} is beyond int64", hint)
-    return Constant(integer, Type.INT64)
+    return Constant(integer, Type.INT64, origin)

@@ -70,7 +70,7 @@ def normalize(predicate: ast.Expression | None) -> tuple[Conjunction, ...]:
     clauses: list[Clause] = []
     wide: list[tuple[_Node, Term]] = []
     room = MAX_CLAUSES
-    for expression, negated in _conjuncts(predicate):
+    for expression, negated in conjuncts(predicate):
         node = _monotone(expression, negated)
         found = _clauses_if_few(node, room)
         if found is None:
@@ -86,7 +86,7 @@ def normalize(predicate: ast.Expression | None) -> tuple[Conjunction, ...]:
     return tuple(conjunction for conjunction in conjunctions if conjunction is not None)
 
 
-def _conjuncts(predicate: ast.Expression | None) -> list[tuple[ast.Expression, bool]]:
+def conjuncts(predicate: ast.Expression | None) -> list[tuple[ast.Expression, bool]]:
     """Expressions that must all hold, or not hold where the flag says so."""
     found: list[tuple[ast.Expression, bool]] = []
     waiting = [] if predicate is None else [(predicate, False)]
@@ -99,6 +99,12 @@ def _conjuncts(predicate: ast.Expression | None) -> list[tuple[ast.Expression, b
         else:
             found.append((expression, negated))
     return found
+
+
+def conjoin(terms: Sequence[Indexed]) -> tuple[Conjunction, ...]:
+    """What normalize() gives for the conjunction of these terms."""
+    conjunction = _conjunction([(term,) for term in terms])
+    return () if conjunction is None else (conjunction,)
 
 
 def _clauses_if_few(node: _Node, room: int) -> list[Clause] | None:
@@ -123,14 +129,14 @@ def _monotone(expression: ast.Expression, negated: bool) -> _Node:
         case ast.Compare(operator, left, ast.Constant(value)):
             if value is None:
                 return _FALSE
-            if _indexable(left):
+            if indexable(left):
                 operator = ast.NEGATED[operator] if negated else operator
                 return Indexed(left, value_sets.of_comparison(operator, value, left.type))
         case ast.In(operand, values):
             return _membership(operand, values, negated)
-        case ast.IsNull(operand) if _indexable(operand):
+        case ast.IsNull(operand) if indexable(operand):
             return Indexed(operand, NOT_NULL if negated else ONLY_NULL)
-        case ast.Like(operand, ast.Constant(pattern), escape) if isinstance(pattern, str) and _indexable(operand):
+        case ast.Like(operand, ast.Constant(pattern), escape) if isinstance(pattern, str) and indexable(operand):
             matched = _like_range(pattern, escape)
             if matched is not None:
                 return Indexed(operand, value_sets.complement(matched) if negated else matched)
@@ -143,7 +149,7 @@ def _membership(operand: ast.Expression, values: Sequence[ast.Constant], negated
     known = [constant.value for constant in values if constant.value is not None]
     if negated and len(known) < len(values):
         return _FALSE
-    if not _indexable(operand):
+    if not indexable(operand):
         return _leaf(ast.In(operand, tuple(values)), negated)
     members = value_sets.of_members(known, operand.type)
     return Indexed(operand, value_sets.complement(members) if negated else members)
@@ -160,19 +166,19 @@ def _like_range(pattern: str, escape: str) -> ValueSet | None:
 
 def _leaf(expression: ast.Expression, negated: bool) -> Term:
     """A boolean expression that is taken as it is."""
-    if _indexable(expression):
+    if indexable(expression):
         return Indexed(expression, value_sets.of_comparison("=", not negated, Type.BOOL))
     return _lift(ast.Not(expression) if negated else expression)
 
 
-def _indexable(expression: ast.Expression) -> bool:
+def indexable(expression: ast.Expression) -> bool:
     """Whether it holds a column or call and no constant, so that it can be the key of a grouped filter."""
     if isinstance(expression, ast.Column):
         return True
     if isinstance(expression, ast.Constant | ast.Parameter | ast.In):
         return False
     operands = ast.children(expression)
-    return all(_indexable(operand) for operand in operands) and (bool(operands) or isinstance(expression, ast.Call))
+    return all(indexable(operand) for operand in operands) and (bool(operands) or isinstance(expression, ast.Call))
 
 
 def _lift(expression: ast.Expression) -> Residual:

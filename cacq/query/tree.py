@@ -78,8 +78,11 @@ class Tree:
     def check(self, node: exp.Expr) -> None:
         """Refuses a node that the language does not have, or that carries something it would ignore."""
         allowed = _ARGUMENTS.get(type(node))
-        if allowed is None or any(value and name not in allowed for name, value in node.args.items()):
+        if allowed is None:
             self.refuse(node)
+        for name, value in node.args.items():
+            if value and name not in allowed:
+                self.refuse(node)
 
     def refuse(self, node: exp.Expr) -> NoReturn:
         """Raises the error for a node that cannot stand where it does."""

@@ -40,8 +40,8 @@ def retyped(expression: Expression, type: Type) -> Expression:
     return Constant(None, type) if is_null(expression) else expression
 
 
-def comparison(operator: str, left: Expression, right: Expression) -> Compare:
+def comparison(operator: str, left: Expression, right: Expression, origin: int = 0) -> Compare:
     """The comparison, turned round where only its left side is constant."""
     if isinstance(left, Constant) and not isinstance(right, Constant):
-        return Compare(MIRRORED[operator], right, left)
-    return Compare(operator, left, right)
+        return Compare(MIRRORED[operator], right, left, origin)
+    return Compare(operator, left, right, origin)

@@ -96,7 +96,7 @@ def _steps(values: ValueSet) -> list[tuple[Key, int]]:
 
 def of_comparison(operator: str, value: Value, key_type: Type) -> ValueSet:
     """The keys k of `key_type` for which `k operator value` is true; the value is not NULL."""
-    first, after = _bounds(value, key_type)
+    first, after = bounds(value, key_type)
     if operator == "<":
         return _below(first)
     if operator == "<=":
@@ -109,9 +109,14 @@ def of_comparison(operator: str, value: Value, key_type: Type) -> ValueSet:
     return equal if operator == "=" else complement(equal)
 
 
+def of_range(low: int, high: int) -> ValueSet:
+    """The numbers from `low` to `high`, both included."""
+    return _normal([low, high + 1]) if low <= high else NOTHING
+
+
 def of_members(values: Sequence[Value], key_type: Type) -> ValueSet:
     """The keys that equal one of the values (none of them NULL), in O(n log n)."""
-    ranges = sorted(r for r in (_bounds(v, key_type) for v in values) if r[0] != r[1])
+    ranges = sorted(r for r in (bounds(v, key_type) for v in values) if r[0] != r[1])
     cuts: list[Key] = []
     for first, after in ranges:
         if cuts and first <= cuts[-1]:  # type: ignore[operator]
@@ -129,7 +134,7 @@ def of_prefix(prefix: str) -> ValueSet:
 
 def key_of(value: Value, key_type: Type) -> Key | None:
     """A value of that very type as the key that the sets are made of; None for NULL."""
-    return None if value is None else _bounds(value, key_type)[0]
+    return None if value is None else bounds(value, key_type)[0]
 
 
 def float_key(value: float) -> int:
@@ -140,7 +145,7 @@ def float_key(value: float) -> int:
     return bits if bits >= 0 else bits ^ INT64_MAX
 
 
-def _bounds(value: Value, key_type: Type) -> tuple[Key, Key]:
+def bounds(value: Value, key_type: Type) -> tuple[Key, Key]:
     """The first key not less than the value, and the first key greater than it (equal where no key equals it)."""
     if isinstance(value, str):
         text = value.encode()

@@ -14,7 +14,7 @@ from tests.oracle.spelling import to_sql
 
 START = 1_700_000_000_000_000
 """The first event time, in November 2023."""
-POLICIES = ("tickets", "random", "fixed")
+POLICIES = ("tickets", "random", "fixed", "back_pressure")
 NAMES = ("a", "b", "c", "d", "e", "x", "index", "Level", "room_id", "temperature")
 INTEGERS = [0, 1, 2, 3, 5, 7, 42, 90, 100, -1, -3, -50]
 EXTREME_INTEGERS = [INT64_MIN, INT64_MIN + 1, INT64_MAX, INT64_MAX - 1, 2**53, 2**53 + 1, -(2**53) - 1, 2**62]

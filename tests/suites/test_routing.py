@@ -1,4 +1,4 @@
-"""Routing is no part of an answer: every policy, every seed and three hostile policies give the same bytes."""
+"""Routing is no part of an answer: every policy, every seed, three hostile policies and a pool give the same bytes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from cacq.eddy import eddy, pool
 from tests.oracle.generate import Case, make_case
 from tests.suites.driver import answers
 
@@ -41,14 +42,22 @@ ROUTINGS = {
     "tickets, seed 2": lambda: {"policy": "tickets", "seed": 2},
     "random, seed 1": lambda: {"policy": "random", "seed": 1},
     "random, seed 2": lambda: {"policy": "random", "seed": 2},
+    "back pressure": lambda: {"policy": "back_pressure"},
+    "tickets, functions in a pool": lambda: {"policy": "tickets", "function_workers": 2},
     "backwards": lambda: {"policy": Backwards()},
     "alternating": lambda: {"policy": Alternating()},
     "loneliest": lambda: {"policy": Loneliest()},
+    "loneliest, functions in a pool": lambda: {"policy": Loneliest(), "function_workers": 2},
 }
 
 
 @pytest.mark.parametrize("seed", range(200_000, 200_100))
-def test_the_way_through_the_eddy_changes_no_byte(seed: int) -> None:
+def test_the_way_through_the_eddy_changes_no_byte(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Morsels, queues and slices are so small here that each input has many of them."""
+    monkeypatch.setattr(pool, "MORSEL", 1 + seed % 7)
+    monkeypatch.setattr(pool, "QUEUE", 1 + seed % 3)
+    monkeypatch.setattr(pool, "EXPENSIVE", 0.0 if seed % 2 else pool.EXPENSIVE)
+    monkeypatch.setattr(eddy, "LARGE", 8)
     case: Case = make_case(seed, queries=1 + seed * 7 % 40, rows=20 + seed * 13 % 100)
     expected = answers(case, policy="fixed")
     for name, options in ROUTINGS.items():
