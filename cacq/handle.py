@@ -74,7 +74,7 @@ class Query(Cursor):
         """The results since the last poll, in order. Raises ResultsLost once if some were dropped in between."""
         self._refuse_gap()
         spans = self._waiting()
-        deltas, errors = project(self._select, spans, self._seq, self._log.room)
+        deltas, errors = project(self._select, spans, self._seq)
         self._advance(spans)
         self._errors += errors
         return deltas

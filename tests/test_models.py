@@ -1,8 +1,6 @@
-"""State machines: the grouped filter, the slots and the result log against the simplest thing that could be right."""
+"""State machines: the grouped filter and the slots against the simplest thing that could be right."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass, field
 
 import numpy as np
 from hypothesis import settings
@@ -15,8 +13,6 @@ from cacq.data.lineage import WORD, Layout, bit, put, slot_set
 from cacq.data.record import Record
 from cacq.data.schema import Schema
 from cacq.data.types import Type
-from cacq.deliver.chunk import Chunk
-from cacq.deliver.log import ResultLog, Tenancy
 from cacq.eddy.slots import Slots
 from cacq.filters.bit_rows import BitRows
 from cacq.filters.checkpoints import Checkpoints
@@ -148,72 +144,7 @@ class SlotsModel(RuleBasedStateMachine):
         assert layout.slots_of(spread[layout.columns]) == sorted(self.owned)
 
 
-@dataclass
-class Tenant:
-    tenancy: Tenancy
-    results: list[int] = field(default_factory=list)
-    ended: bool = False
-
-
-class ResultLogModel(RuleBasedStateMachine):
-    """Tenants of a few slots come and go while chunks are appended and dropped: kept and dropped results add up."""
-
-    tenants = Bundle("tenants")
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.log = ResultLog(4_000)
-        self.source = self.log.source("S")
-        self.lsn = 0
-        self.free = list(range(5))
-        self.everyone: list[Tenant] = []
-
-    @rule(target=tenants)
-    def register(self) -> Tenant:
-        self.lsn += 1
-        slot = self.free.pop(0) if self.free else 5 + len(self.everyone) % 120
-        in_use = {t.tenancy.slot for t in self.everyone if not t.ended}
-        while slot in in_use:
-            slot = (slot + 1) % 128
-        tenant = Tenant(self.source.open(slot, self.lsn))
-        self.everyone.append(tenant)
-        return tenant
-
-    @rule(tenant=consumes(tenants))
-    def cancel(self, tenant: Tenant) -> None:
-        self.lsn += 1
-        tenant.ended = True
-        self.source.close(tenant.tenancy, self.lsn)
-        self.free.append(tenant.tenancy.slot)
-
-    @rule(rows=st.integers(1, 90), seed=st.integers(0, 2**32))
-    def push(self, rows: int, seed: int) -> None:
-        self.lsn += 1
-        wanted = np.random.default_rng(seed).random((rows, 128)) < 0.3
-        live = np.zeros((rows, 2), np.uint64)
-        for tenant in self.everyone:
-            slot = tenant.tenancy.slot
-            if not tenant.ended:
-                live[wanted[:, slot], slot // WORD] |= bit(slot)
-                tenant.results += [self.lsn * 1000 + i for i in np.flatnonzero(wanted[:, slot])]
-        self.log.append("S", Chunk(self.lsn, np.arange(rows) + self.lsn * 1000, {}, live, Layout((0, 0))))
-
-    @invariant()
-    def kept_are_the_last_and_dropped_the_rest(self) -> None:
-        for tenant in self.everyone:
-            slot, kept = tenant.tenancy.slot, []
-            for chunk in self.source.read(tenant.tenancy, 0):
-                positions = chunk.positions(slot)
-                assert chunk.count(slot) == len(positions)
-                kept += chunk.ts[positions].tolist()
-            dropped = self.source.dropped(tenant.tenancy)
-            assert kept == tenant.results[dropped:]
-            assert dropped + len(kept) == len(tenant.results)
-
-
 TestGroupedFilter = GroupedFilterModel.TestCase
 TestGroupedFilter.settings = CALM
 TestSlots = SlotsModel.TestCase
 TestSlots.settings = CALM
-TestResultLog = ResultLogModel.TestCase
-TestResultLog.settings = CALM

@@ -8,6 +8,7 @@ import numpy as np
 
 from cacq.data.arrays import Ints, Words
 from cacq.data.lineage import WORD, Layout
+from cacq.deliver.pick import SCANNED, TURNED, Pick
 from cacq.kernels import answers
 
 
@@ -46,27 +47,14 @@ class Block:
         """Whether as much has been scanned as turning costs: a word turned takes about as long as two rows scanned."""
         return self.rows > WORD and 2 * self.scanned > self.rows * self.layout.live_words
 
-    def count(self, slot: int, start: int, stop: int) -> int:
-        """How many rows of [start, stop) the query in a slot wants; none if there was no such slot at the time."""
-        if slot not in self.layout:
-            return 0
+    def pick(self, slot: int, start: int, stop: int) -> Pick:
+        """The rows of [start, stop) that the query in a slot wants, which the layout has a bit for."""
+        key = self.layout.word(slot) * WORD + slot % WORD
         start, stop = max(start - self.start, 0), min(stop - self.start, self.rows)
-        bit = self.layout.word(slot) * WORD + slot % WORD
         if self.live is not None:
-            return answers.count_scan(self.live, bit, start, stop)
+            return Pick(SCANNED, self.live, key, start, stop, self.start)
         assert self._turned is not None
-        return answers.count(self._turned[bit], start, stop)
-
-    def fill(self, slot: int, start: int, stop: int, out: Ints) -> int:
-        """Write the rows of [start, stop) that the query in a slot wants; how many."""
-        if slot not in self.layout:
-            return 0
-        start, stop = max(start - self.start, 0), min(stop - self.start, self.rows)
-        bit = self.layout.word(slot) * WORD + slot % WORD
-        if self.live is not None:
-            return answers.scan(self.live, bit, start, stop, self.start, out)
-        assert self._turned is not None
-        return answers.positions(self._turned[bit], start, stop, self.start, out)
+        return Pick(TURNED, self._turned, key, start, stop, self.start)
 
     def add_counts(self, out: Ints) -> None:
         """Add to each slot's entry how many rows its query wants."""

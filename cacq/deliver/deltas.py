@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -18,13 +18,21 @@ from cacq.data.types import NEVER, Type
 class Deltas:
     """Result rows of one query, in order. `exp` is `cacq.NEVER` where a row does not die."""
 
-    def __init__(self, first: int, ts: Ints, columns: Mapping[str, Column]) -> None:
-        self.ts = ts
+    def __init__(self, first: int, length: int, ts: Callable[[], Ints], columns: Mapping[str, Column]) -> None:
         self._first = first
+        self._length = length
+        self._ts = ts
         self._columns = columns
 
     def __len__(self) -> int:
-        return len(self.ts)
+        return self._length
+
+    @cached_property
+    def ts(self) -> Ints:
+        """The event time of each row, in microseconds."""
+        ts = self._ts()
+        self._ts = lambda: ts
+        return ts
 
     @cached_property
     def seq(self) -> Ints:

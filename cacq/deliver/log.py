@@ -15,27 +15,25 @@ from typing import NamedTuple
 
 from cacq.data.types import NEVER
 from cacq.deliver.chunk import Chunk
-from cacq.deliver.gather import Room
+from cacq.deliver.pick import Pick
 from cacq.deliver.segment import Capacity, Segment, merge, segment_of
 from cacq.deliver.tenancy import UNKNOWN, Sums, Tenancy
 
 
 class Span(NamedTuple):
-    """Rows [start, stop) of a segment, among which are `results` results of a tenancy."""
+    """Results of a tenancy in a segment: the rows that `picks` pick, `results` in all."""
 
-    segment: Segment
-    start: int
-    stop: int
     tenancy: Tenancy
+    segment: Segment
+    picks: list[Pick]
     results: int
 
 
 class Held:
-    """What the sources have together: the bytes that they hold, and room to work in."""
+    """Bytes that all sources hold together."""
 
     def __init__(self) -> None:
         self.nbytes = 0
-        self.room = Room()
 
 
 class SourceLog:
@@ -44,7 +42,6 @@ class SourceLog:
     def __init__(self, capacity: Capacity, held: Held) -> None:
         self._capacity = capacity
         self._held = held
-        self.room = held.room
         self._segments: list[Segment] = []
         self._lasts = array("q")
         self._sealed = 0
@@ -105,9 +102,10 @@ class SourceLog:
                 break
             start = 0 if segment.first_lsn > after else segment.row_of(after + 1)
             stop = len(segment) if segment.last_lsn < tenancy.until else segment.row_of(tenancy.until)
-            results = segment.count(tenancy.slot, start, stop)
+            picks = segment.picks(tenancy.slot, start, stop)
+            results = sum([pick.size() for pick in picks])
             if results:
-                spans.append(Span(segment, start, stop, tenancy, results))
+                spans.append(Span(tenancy, segment, picks, results))
         return spans
 
     def open(self, slot: int, lsn: int) -> Tenancy:

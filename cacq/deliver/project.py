@@ -6,12 +6,10 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from cacq.data.arrays import Ints
 from cacq.data.column import Column
 from cacq.deliver.deltas import Deltas
-from cacq.deliver.gather import Room, gather, gather_array
+from cacq.deliver.gather import gather, gather_later
 from cacq.deliver.log import Span
-from cacq.deliver.segment import Segment
 from cacq.filters.evaluate import Frame, evaluate
 from cacq.query import ast
 
@@ -31,24 +29,15 @@ def columns_of(expressions: Iterable[ast.Expression]) -> set[str]:
     return names
 
 
-def project(select: ast.Select, spans: Sequence[Span], first_seq: int, room: Room) -> tuple[Deltas, int]:
+def project(select: ast.Select, spans: Sequence[Span], first_seq: int) -> tuple[Deltas, int]:
     """The results in these spans as deltas; and in how many of them a value had no answer."""
-    length = sum(span.results for span in spans)
-    positions = room.positions(length)
-    parts: list[tuple[Segment, Ints]] = []
-    found = 0
-    for span in spans:
-        mine = positions[found : found + span.results]
-        span.segment.fill(span.tenancy.slot, span.start, span.stop, mine)
-        parts.append((span.segment, mine))
-        found += span.results
+    length = sum([span.results for span in spans])
 
     def column(name: str) -> Column:
-        type = select.schema.columns[name]
-        return gather([(segment.columns[name], rows) for segment, rows in parts], length, type)
+        return gather([(span.picks, span.segment.columns[name]) for span in spans], length, select.schema.columns[name])
 
     frame = Frame(length, column)
     columns = {output.name: evaluate(output.expression, frame) for output in select.outputs}
-    ts = gather_array([(segment.ts, rows) for segment, rows in parts], np.empty(length, np.int64))
+    ts = gather_later([(span.picks, span.segment.ts) for span in spans], length)
     errors = 0 if frame.errors is None else int(np.count_nonzero(frame.errors))
-    return Deltas(first_seq, ts, columns), errors
+    return Deltas(first_seq, length, ts, columns), errors

@@ -20,7 +20,9 @@ from cacq.data.column import Column, concatenate
 from cacq.data.types import Type
 from cacq.deliver.block import Block, bytes_of, join, runs_of, slots_in, turn
 from cacq.deliver.chunk import Chunk
+from cacq.deliver.pick import PAIRED, Pick
 from cacq.kernels import answers
+from cacq.kernels.picks import HALF
 
 OVERHEAD, COLUMN, PART, RECORD = 700, 400, 350, 16
 """Bytes of Python objects around the arrays: of a segment, of a column, of a block or run; and what a record takes."""
@@ -51,9 +53,11 @@ class Run:
         self.rows = rows
         self.pairs = pairs
 
-    def span(self, start: int, stop: int) -> tuple[int, int]:
-        """The rows of the segment in [start, stop), counted from its own start."""
-        return max(start - self.start, 0), min(stop - self.start, self.rows)
+    def pick(self, slot: int, start: int, stop: int) -> Pick:
+        """The rows of [start, stop) that the query in a slot wants."""
+        return Pick(
+            PAIRED, self.pairs, ~slot, max(start - self.start, 0), min(stop - self.start, self.rows), self.start
+        )
 
 
 class Segment:
@@ -98,22 +102,15 @@ class Segment:
         record = bisect_left(self._lsns, lsn)
         return self._starts[record] if record < len(self._starts) else len(self)
 
+    def picks(self, slot: int, start: int, stop: int) -> list[Pick]:
+        """The rows of [start, stop) that the query in a slot wants, piece by piece."""
+        if slot < 0:
+            return [run.pick(slot, start, stop) for run in self._sparse(start, stop)]
+        return [block.pick(slot, start, stop) for block in self._dense(start, stop) if slot in block.layout]
+
     def count(self, slot: int, start: int, stop: int) -> int:
         """How many rows of [start, stop) the query in a slot wants."""
-        if slot >= 0:
-            return sum(block.count(slot, start, stop) for block in self._dense(start, stop))
-        return sum(answers.count_pairs(run.pairs, ~slot, *run.span(start, stop)) for run in self._sparse(start, stop))
-
-    def fill(self, slot: int, start: int, stop: int, out: Ints) -> None:
-        """Write the rows of [start, stop) that the query in a slot wants, ascending; `out` has room for just these."""
-        found = 0
-        if slot >= 0:
-            for block in self._dense(start, stop):
-                found += block.fill(slot, start, stop, out[found:])
-        else:
-            for run in self._sparse(start, stop):
-                found += answers.find_pairs(run.pairs, ~slot, *run.span(start, stop), run.start, out[found:])
-        assert found == len(out)
+        return sum(pick.size() for pick in self.picks(slot, start, stop))
 
     def slots(self) -> tuple[int, int]:
         """How many dense slots and sparse places an array needs to have an entry for each that occurs."""
@@ -179,7 +176,7 @@ class Segment:
             assert edges == sorted(edges) and (not edges or (edges[0] >= 0 and edges[-1] <= len(self)))
         for run in self._runs:
             assert len(run.pairs) and (np.diff(run.pairs) > 0).all()
-            assert int((run.pairs & answers.HALF).max()) < run.rows
+            assert int((run.pairs & HALF).max()) < run.rows
 
 
 def segment_of(chunk: Chunk, capacity: Capacity) -> Segment:

@@ -1,13 +1,12 @@
-"""From (tuples x queries) to each query's tuples, and sorted pairs of a query's place and a tuple."""
+"""From (tuples x queries) to (queries x tuples), and how many tuples each query has."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from cacq.data.arrays import Ints, Words
-from cacq.kernels.compiled import ONE, ZERO, kernel, popcount, trailing_zeros
+from cacq.kernels.compiled import ZERO, kernel, popcount
 
-HALF = np.uint64(0x00000000FFFFFFFF)
 SHIFT = np.uint64(32)
 LINE = 8
 """Words in a line of the cache: so many are read together, and turned together. With 10,000 queries 160 ns for 64 x 64
@@ -21,14 +20,15 @@ def _load(live: Words, at: int, line: int, block: Words) -> int:
     first, last = max(0, -at), min(64, live.shape[0] - at)
     if words < LINE or last - first < 64:
         block[:] = ZERO
+    theirs = live[at + first : at + last, line : line + words]
     if words == LINE:
-        for k in range(first, last):
+        for k in range(last - first):
             for j in range(LINE):
-                block[k * LINE + j] = live[at + k, line + j]
+                block[(first + k) * LINE + j] = theirs[k, j]
     else:
-        for k in range(first, last):
+        for k in range(last - first):
             for j in range(words):
-                block[k * LINE + j] = live[at + k, line + j]
+                block[(first + k) * LINE + j] = theirs[k, j]
     return words
 
 
@@ -96,93 +96,6 @@ def count_rows(bits: Words, out: Ints) -> None:
     for q in range(bits.shape[0]):
         for w in range(bits.shape[1]):
             out[q] += popcount(bits[q, w])
-
-
-@kernel
-def _between(word: np.uint64, at: int, start: int, stop: int) -> np.uint64:
-    """The bits of a word, the first of which stands at position `at`, that stand in [start, stop)."""
-    if at < start:
-        word &= ~ZERO << np.uint64(start - at)
-    if at + 64 > stop:
-        word &= ~ZERO >> np.uint64(at + 64 - stop)
-    return word
-
-
-@kernel
-def positions(bits: Words, start: int, stop: int, base: int, out: Ints) -> int:
-    """The positions in [start, stop) of the set bits, ascending, each plus `base`; returns how many."""
-    found = 0
-    if start < stop:
-        for w in range(start // 64, (stop + 63) // 64):
-            rest = _between(bits[w], w * 64, start, stop)
-            while rest != ZERO:
-                out[found] = base + w * 64 + trailing_zeros(rest)
-                found += 1
-                rest &= rest - ONE
-    return found
-
-
-@kernel
-def count(bits: Words, start: int, stop: int) -> int:
-    """How many bits are set in [start, stop)."""
-    total = 0
-    if start < stop:
-        for w in range(start // 64, (stop + 63) // 64):
-            total += popcount(_between(bits[w], w * 64, start, stop))
-    return total
-
-
-@kernel
-def scan(live: Words, slot: int, start: int, stop: int, base: int, out: Ints) -> int:
-    """The tuples in [start, stop) that have bit `slot`, ascending, each plus `base`; returns how many."""
-    found, word, bit = 0, slot // 64, ONE << np.uint64(slot % 64)
-    for i in range(start, stop):
-        if live[i, word] & bit != ZERO:
-            out[found] = base + i
-            found += 1
-    return found
-
-
-@kernel
-def count_scan(live: Words, slot: int, start: int, stop: int) -> int:
-    """How many tuples in [start, stop) have bit `slot`."""
-    found, word, bit = 0, slot // 64, ONE << np.uint64(slot % 64)
-    for i in range(start, stop):
-        if live[i, word] & bit != ZERO:
-            found += 1
-    return found
-
-
-@kernel
-def _before(pairs: Words, bound: np.uint64) -> int:
-    """How many of the sorted pairs are less than `bound`."""
-    low, high = 0, len(pairs)
-    while low < high:
-        middle = (low + high) // 2
-        if pairs[middle] < bound:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@kernel
-def count_pairs(pairs: Words, place: int, start: int, stop: int) -> int:
-    """How many tuples in [start, stop) stand beside `place` in the sorted pairs `place << 32 | tuple`."""
-    key = np.uint64(place) << SHIFT
-    return _before(pairs, key + np.uint64(stop)) - _before(pairs, key + np.uint64(start))
-
-
-@kernel
-def find_pairs(pairs: Words, place: int, start: int, stop: int, base: int, out: Ints) -> int:
-    """The tuples in [start, stop) that stand beside `place`, ascending, each plus `base`; returns how many."""
-    key = np.uint64(place) << SHIFT
-    first = _before(pairs, key + np.uint64(start))
-    found = 0
-    while first + found < len(pairs) and pairs[first + found] < key + np.uint64(stop):
-        out[found] = base + np.int64(pairs[first + found] & HALF)
-        found += 1
-    return found
 
 
 @kernel
