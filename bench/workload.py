@@ -68,12 +68,31 @@ class Tuples:
         """The same queries and only the first of the batches."""
         return replace(self, batches=self.batches[:batches])
 
+    def limits(self, query: int) -> dict[int, tuple[int, int]]:
+        """What a query accepts: by field, the lowest and the highest value, both inclusive."""
+        raise NotImplementedError
+
+    def wanted(self, query: int, columns: Ints) -> Ints:
+        """Which tuples of `columns[field]` a query wants, one after another: what the fast ways are checked against."""
+        mask = np.ones(columns.shape[1], np.bool_)
+        for field, (low, high) in self.limits(query).items():
+            mask &= (columns[field] >= low) & (columns[field] <= high)
+        return np.flatnonzero(mask)
+
 
 @dataclass(frozen=True)
 class Workload(Tuples):
     """Dense queries."""
 
     queries: tuple[Query, ...]
+
+    def limits(self, query: int) -> dict[int, tuple[int, int]]:
+        found = {}
+        for p in self.queries[query]:
+            strict = p.operator in ("<", ">")
+            upper = p.operator in ("<", "<=")
+            found[p.field] = (0, p.constant - strict) if upper else (p.constant + strict, DOMAIN - 1)
+        return found
 
     def texts(self) -> list[str]:
         """The queries as SQL."""
@@ -91,6 +110,10 @@ class SparseWorkload(Tuples):
     def high(self) -> Ints:
         """The highest values that are accepted."""
         return self.low + (SPARSE_WIDTH - 1)
+
+    def limits(self, query: int) -> dict[int, tuple[int, int]]:
+        bounds = zip(self.fields[query].tolist(), self.low[query].tolist(), strict=True)
+        return {field: (low, low + SPARSE_WIDTH - 1) for field, low in bounds}
 
     def texts(self) -> list[str]:
         """The queries as SQL."""
