@@ -14,12 +14,7 @@ from types import ModuleType
 from bench import choices, latency, register, report, selections
 from bench.measure import RUNS, Row, commit, pin_to_one_core
 
-BENCHES: dict[str, ModuleType] = {
-    selections.NAME: selections,
-    latency.NAME: latency,
-    register.NAME: register,
-    choices.NAME: choices,
-}
+BENCHES: dict[str, ModuleType] = {bench.NAME: bench for bench in (selections, latency, register, choices)}
 
 
 def main() -> None:

@@ -16,11 +16,12 @@ import cacq
 from bench.baselines.dense_kernel import DenseKernel
 from bench.baselines.numpy_masks import NumpyMasks
 from bench.measure import Checksum, Contender, Goal, Params, Row, agreed_checksum, interleaved, ratio, throughput
+from bench.stored import kept_results, stored_bytes
 from bench.workload import BATCH, SCHEMA, Workload, selections
 
 NAME = "selections"
 FULL = {1: 200, 10: 200, 100: 200, 1_000: 50, 10_000: 50}
-QUICK = {1: 100, 10: 100, 100: 100, 1_000: 25, 10_000: 5}
+QUICK = {1: 50, 10: 50, 100: 50, 1_000: 15, 10_000: 5}
 """Batches by number of queries."""
 RETAIN = 4 << 30
 """Nothing that a run makes may be dropped before it is polled."""
@@ -115,6 +116,7 @@ class MasksOfEngine:
         self.engine.create_stream("S", SCHEMA)
         self.queries = self.engine.register_many(workload.texts())
         self.batches = [workload.rows(k) for k in range(len(workload.batches))]
+        self.kept = 0
 
     def run(self) -> None:
         for batch in self.batches:
@@ -131,6 +133,7 @@ class MasksOfEngine:
 
     def checksum(self) -> str:
         self.push()
+        self.kept = kept_results(self.engine)
         total = Checksum(self.workload.tuples)
         for q, query in enumerate(self.queries):
             rows = query.poll().columns["index"]
@@ -172,6 +175,9 @@ def measure(quick: bool) -> Iterator[Row]:
         yield from figures.values()
         for mine, theirs in RATIOS:
             yield ratio(figures[mine], figures[theirs])
+        if queries >= 1_000:
+            (engine,) = (rival for rival in rivals if isinstance(rival, RowsOfEngine))
+            yield from stored_bytes(NAME, "dense", engine.engine, engine.kept, params, checksum)
 
 
 def target(figure: Row) -> Goal:

@@ -3,8 +3,8 @@
 *Bulk*: a fresh process (numba's disk cache is warm) registers all queries at once and pushes one row, so that work put
 off until the first push counts. *One by one*: with all of them standing, batches of 256 tuples flow; between two pushes
 one query is added and an old one cancelled. *Pause*: the longest push, add or cancel beyond the median of its kind.
-*Bytes*: growth of the resident set by the standing queries, each with its text, its id and its handle. Each figure comes
-from processes of their own (`cold.py`).
+*Bytes*: growth of the resident set by the standing queries, each with its text, its id and its handle. Each figure
+comes from processes of their own (`cold.py`).
 """
 
 from __future__ import annotations

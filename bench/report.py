@@ -15,11 +15,16 @@ from bench.measure import Goal, Row
 OUT = Path(__file__).parent / "out"
 COLUMNS = 2
 """Panels beside each other in a plot."""
+COURSE = "course"
+"""The metric of a row whose runs are a line over time; it is drawn and not listed."""
+TIME = "time"
+DECIMALS = {"x": 2, "filters/tuple": 3, "us/tuple": 3}
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One chart: lines over the parameter `x`, or bars where `x` is empty; a line or bar for each case."""
+    """One chart: lines over the parameter `x`, bars where `x` is empty, or where `x` is "time" the runs of each row one
+    after another; a line or bar for each case."""
 
     title: str
     rows: Sequence[Row]
@@ -33,6 +38,8 @@ def table(rows: Sequence[Row], target: Callable[[Row], Goal]) -> str:
     """The figures as a Markdown table that also reads well on a terminal."""
     lines = [["queries", "case", "median", "min", "max", "unit", "to reach"]]
     for figure in rows:
+        if figure.metric == COURSE:
+            continue
         values = [_number(value, figure.unit) for value in (figure.value, min(figure.runs), max(figure.runs))]
         queries = figure.params.get("queries", "")
         size = f"{queries:,}" if isinstance(queries, int) else str(queries)
@@ -54,7 +61,7 @@ def _verdict(value: float, goal: Goal) -> str:
 
 
 def _number(value: float, unit: str) -> str:
-    return f"{value:.2f}" if unit == "x" or abs(value) < 100 else f"{value:,.0f}"
+    return f"{value:,.{DECIMALS.get(unit, 2 if abs(value) < 100 else 0)}f}"
 
 
 def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
@@ -83,7 +90,8 @@ def plain_panels(rows: Sequence[Row]) -> list[Panel]:
         mine = [r for r in rows if (r.metric, r.unit) == (metric, unit)]
         sizes = {r.params.get("queries") for r in mine}
         lines = len(sizes) > 1 and all(isinstance(size, int) for size in sizes)
-        panels.append(Panel(metric, mine, "queries" if lines else "", lines))
+        x = TIME if metric == COURSE else "queries" if lines else ""
+        panels.append(Panel(f"{metric} in {unit}", mine, x, lines))
     return panels
 
 
@@ -102,7 +110,7 @@ def plot(name: str, panels: Sequence[Panel]) -> Path:
         lines, columns, figsize=(7.5 * columns, 4.6 * lines), layout="constrained", squeeze=False
     )
     for axes, panel in zip(grid.flat, panels, strict=False):
-        (_lines if panel.x else _bars)(axes, panel)
+        {"": _bars, TIME: _courses}.get(panel.x, _lines)(axes, panel)
         axes.set_title(panel.title)
     for axes in list(grid.flat)[len(panels) :]:
         axes.set_visible(False)
@@ -132,6 +140,15 @@ def _lines(axes: Any, panel: Panel) -> None:
     axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
     axes.set_xticks([], minor=True)
     axes.yaxis.set_major_formatter(_thousands)
+    axes.yaxis.set_minor_formatter(lambda _value, _position: "")
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1.0, 1.0))
+
+
+def _courses(axes: Any, panel: Panel) -> None:
+    for r in panel.rows:
+        axes.plot(r.runs, label=r.case.removeprefix(panel.strip))
+    axes.set(xlabel="time", ylabel=panel.rows[0].unit)
     axes.grid(alpha=0.3)
     axes.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
@@ -144,7 +161,7 @@ def _bars(axes: Any, panel: Panel) -> None:
     for place, r in zip(places, rows, strict=True):
         text = f" {_number(r.value, r.unit)}"
         axes.annotate(text, (max(r.value, *r.runs), place), va="center", fontsize="small")
-    axes.margins(x=0.2)
+    axes.margins(x=0.3 if panel.logarithmic else 0.2)
     axes.set(xlabel=rows[0].unit, xscale="log" if panel.logarithmic else "linear")
     axes.xaxis.set_major_formatter(_thousands)
     axes.locator_params(axis="x", **({"numticks": 6} if panel.logarithmic else {"nbins": 5}))

@@ -23,7 +23,7 @@ def measure(quick: bool) -> Iterator[Row]:
 
 
 def _half(figure: Row) -> str:
-    if figure.case.startswith(("masks: ", "rows: ")):
+    if figure.case.startswith(("masks: ", "rows: ", "dense: ")):
         return "dense"
     return figure.case.partition(": ")[0] if figure.case.startswith("sparse") else "variants"
 

@@ -20,6 +20,7 @@ from bench.baselines.numpy_ranges import NumpyRanges
 from bench.baselines.peers import DuckdbJoin, PolarsJoin, PolarsQueries
 from bench.baselines.sparse_kernel import SparseKernel
 from bench.measure import Checksum, Contender, Goal, Params, Row, agreed_checksum, interleaved, ratio, row, throughput
+from bench.stored import kept_results, stored_bytes
 from bench.workload import SCHEMA, Ints, SparseWorkload, sparse_selections
 
 NAME = "selections"
@@ -61,9 +62,9 @@ class Source:
         pass
 
     def checksum(self) -> str:
+        found = [(np.broadcast_to(queries, rows.shape), rows) for queries, rows in self.source.rows()]
         total = Checksum(self.tuples)
-        for queries, rows in self.source.rows():
-            total.add_pairs(np.broadcast_to(queries, rows.shape), rows)
+        total.add_pairs(np.concatenate([q for q, _ in found]), np.concatenate([rows for _, rows in found]))
         return str(total)
 
 
@@ -100,6 +101,7 @@ class Push:
         self.case, self.tuples, self.standing = case, workload.tuples, standing
         self.batches = [workload.rows(k) for k in range(len(workload.batches))]
         self.polling: list[float] = []
+        self.kept = 0
 
     def run(self) -> None:
         for batch in self.batches:
@@ -113,6 +115,7 @@ class Push:
 
     def checksum(self) -> str:
         self.run()
+        self.kept = kept_results(self.standing.engine)
         found = [query.poll().columns["index"] for query in self.standing.queries]
         rows, lengths = np.concatenate(found), [len(rows) for rows in found]
         queries = np.repeat(np.arange(len(found)), lengths)
@@ -126,16 +129,16 @@ class Push:
 
 def slow_contenders(prefix: str, workload: SparseWorkload, quick: bool) -> list[Source]:
     """The loops in numpy, on as many batches as they do in about half a second, and the peers, on one batch."""
-    queries = len(workload.low)
+    queries, first = len(workload.low), workload.batch == BATCHES[0]
+    if quick and not first:
+        return []
     few, one = workload.head(max(1, 200_000_000 // workload.batch // queries)), workload.head(1)
     found = [
         Source(prefix + NUMPY, few.tuples, NumpyRanges(few)),
         Source(prefix + SORTED, few.tuples, SortedRanges(few)),
+        Source(prefix + DUCKDB, one.tuples, DuckdbJoin(one)),
+        Source(prefix + POLARS_JOIN, one.tuples, PolarsJoin(one)),
     ]
-    first = workload.batch == BATCHES[0]
-    if first or not quick:
-        found.append(Source(prefix + DUCKDB, one.tuples, DuckdbJoin(one)))
-        found.append(Source(prefix + POLARS_JOIN, one.tuples, PolarsJoin(one)))
     if queries <= QUICK[0] or (first and not quick):
         found.append(Source(prefix + POLARS, one.tuples, PolarsQueries(one)))
     return found
@@ -158,7 +161,6 @@ def measure(quick: bool) -> Iterator[Row]:
                 case = f"{push.case}, {QUICK[0]:,} / {queries:,}"
                 costs = [a / b for a, b in zip(base[batch].runs, push.runs, strict=True)]
                 yield row(NAME, case, push.params, "ratio", "x", costs, push.checksum)
-        yield from stored_bytes(standing.engine, {"queries": queries, "kind": "sparse"})
 
 
 def _figures(workload: SparseWorkload, standing: Standing, quick: bool) -> Iterator[Row]:
@@ -187,38 +189,15 @@ def _figures(workload: SparseWorkload, standing: Standing, quick: bool) -> Itera
     yield from (figure for case, figure in figures.items() if case != push.case)
     for rival in (kernel, *slow):
         yield _short(ratio(figures[push.case], figures[rival.case]), prefix)
+    yield from stored_bytes(
+        NAME, prefix[:-2], standing.engine, push.kept, params | {"tuples": workload.tuples}, checksum
+    )
 
 
 def _short(figure: Row, prefix: str) -> Row:
     """The same figure with the batch size named once."""
     case = prefix + figure.case.replace(prefix, "")
     return row(figure.bench, case, figure.params, figure.metric, figure.unit, figure.runs, figure.checksum)
-
-
-def stored_bytes(engine: cacq.Engine, params: Params) -> Iterator[Row]:
-    """What the engine says it stores (CACQ tables 1 and 2), a figure for each number of bytes in its statistics."""
-    for name, count in _byte_counts(engine.stats()).items():
-        yield row(NAME, f"{params['kind']}: stored, {name}", params, "bytes", "bytes", [count], "not an output")
-
-
-def _byte_counts(stats: object, path: tuple[str, ...] = ()) -> dict[str, float]:
-    """Sums of the numbers whose key speaks of bytes, by the names of their keys; results are not tables."""
-    found: dict[str, float] = {}
-    if isinstance(stats, dict):
-        for key, value in stats.items():
-            if key == "results":
-                continue
-            if "bytes" in str(key) and isinstance(value, int | float):
-                name = " ".join((*path, str(key)))
-                found[name] = found.get(name, 0.0) + value
-            else:
-                for name, count in _byte_counts(value, (*path, str(key))).items():
-                    found[name] = found.get(name, 0.0) + count
-    elif isinstance(stats, list | tuple):
-        for value in stats:
-            for name, count in _byte_counts(value, path).items():
-                found[name] = found.get(name, 0.0) + count
-    return found
 
 
 def target(figure: Row) -> Goal:

@@ -133,9 +133,11 @@ class Slots(RowsOfEngine):
         self.case = f"{slots:,} slots"
         self.engine = cacq.Engine()
         self.engine.create_stream("S", SCHEMA)
-        texts = workload.texts()
-        places = [place * slots // len(texts) for place in range(len(texts))]
-        standing = self.engine.register_many(texts[places.index(s)] if s in places else texts[0] for s in range(slots))
+        texts = selections(slots, 1, seed=8).texts()  # others: an engine gives equal queries one slot
+        places = [place * slots // len(workload.queries) for place in range(len(workload.queries))]
+        for place, text in zip(places, workload.texts(), strict=True):
+            texts[place] = text
+        standing = self.engine.register_many(texts)
         self.queries = [standing[place] for place in places]
         for number, query in enumerate(standing):
             if number not in places:
@@ -151,7 +153,7 @@ def _polled(queries: Iterable[tuple[int, cacq.Query]], tuples: int) -> str:
 
 def measure(quick: bool) -> Iterator[Row]:
     """All figures."""
-    yield from _separate(20 if quick else 100)
+    yield from _separate(400 if quick else 5_000)
     yield from _sources(1 if quick else 5)
     five = selections(5, 40 if quick else 200)
     yield from _compared([Columns(five, unused) for unused in COLUMNS], five, "columns", COLUMNS)
@@ -162,9 +164,9 @@ def _params(workload: Workload) -> Params:
     return {"queries": len(workload.queries), "batch": BATCH, "seed": workload.seed, "tuples": workload.tuples}
 
 
-def _separate(batches: int) -> Iterator[Row]:
+def _separate(pushes: int) -> Iterator[Row]:
     for queries in SEPARATE:
-        workload = selections(queries, batches)
+        workload = selections(queries, min(pushes // queries, 100))
         rivals: list[Contender] = [SharedEddy(workload), EddyForEach(workload)]
         checksum = agreed_checksum([RowsOfNumpy(workload), *rivals])
         times = interleaved(rivals)
