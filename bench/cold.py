@@ -21,6 +21,7 @@ BATCH = 256
 RETAIN = 256 << 20
 """Nobody polls the standing queries: their results are dropped as the flow goes on."""
 FEW = 1_000
+ONE_ROW = {name: [0] for name in SCHEMA}
 
 
 def generate(kind: str, queries: int, batches: int, seed: int = 7) -> Workload | SparseWorkload:
@@ -65,6 +66,7 @@ def flow(kind: str, queries: int, steps: int) -> dict[str, Any]:
     few = generate(kind, FEW, 1, seed=1)
     warm, warmed = standing(few.texts())
     warm.push("S", few.rows(0))
+    warm.push("S", ONE_ROW)
     warmed[0].poll()
     workload, added = generate(kind, queries, steps), generate(kind, steps, 1, seed=8)
     new = added.texts()
@@ -73,7 +75,7 @@ def flow(kind: str, queries: int, steps: int) -> dict[str, Any]:
     gc.collect()
     before = resident_bytes()
     engine, handles = standing(workload.texts())
-    engine.push("S", {name: [0] for name in SCHEMA})
+    engine.push("S", ONE_ROW)
     gc.collect()
     grown = resident_bytes() - before
     times: dict[str, list[int]] = {"register": [], "push": [], "cancel": []}
