@@ -21,7 +21,7 @@ from bench.workload import BATCH, SCHEMA, Workload, selections
 
 NAME = "selections"
 FULL = {1: 200, 10: 200, 100: 200, 1_000: 50, 10_000: 50}
-QUICK = {1: 50, 10: 50, 100: 50, 1_000: 15, 10_000: 5}
+QUICK = {1: 50, 10: 50, 100: 50, 1_000: 15, 10_000: 3}
 """Batches by number of queries."""
 RETAIN = 4 << 30
 """Nothing that a run makes may be dropped before it is polled."""
