@@ -16,7 +16,7 @@ import numpy as np
 
 from cacq.data.arrays import Ints
 from cacq.data.record import Record
-from cacq.eddy.forms import Anchorable, Forms, anchorable, range_of
+from cacq.eddy.forms import MANY, Anchorable, Forms, anchorable, range_of
 from cacq.eddy.sample import Sample
 from cacq.eddy.tables import Keys, Ranges, Tables
 from cacq.filters.keys import KeyColumns
@@ -25,8 +25,8 @@ from cacq.query.normalize import Conjunction, Indexed
 from cacq.query.render import render
 
 NOWHERE: tuple[int, ...] = ()
-REVIEW = 4096
-"""Tuples from one review of forms to the next, so that many small pushes do not pay for it."""
+OFTEN, SELDOM = 1 << 12, 1 << 20
+"""Tuples from one review of forms to the next."""
 REVIEWED, MOVED = 2048, 256
 """Predicates looked at in one review, and moved at most: some milliseconds."""
 
@@ -116,8 +116,12 @@ class StandingPredicates:
         self._new: list[Standing] = []
         self._count = 0
         self._waiting = 0
+        self._interval = OFTEN
+        self._selective = 0
         self._round: Iterator[Standing] = iter(())
         self.moves = 0
+        """How often a predicate has changed its form."""
+        self._moves_before = 0
 
     def __len__(self) -> int:
         return self._count
@@ -161,6 +165,7 @@ class StandingPredicates:
         if new:
             self._count = sum(len(held) for _, held in self._ranged.values()) + len(self._others)
             self._put(new, now_sparse=False)
+            self._interval = OFTEN
 
     def let_go(self, standing: Standing, holder: Holder) -> None:
         """One holder less; with the last one the predicate is uninstalled."""
@@ -187,27 +192,30 @@ class StandingPredicates:
         """Before a record is routed: sample it, and now and then move predicates to the form that suits them."""
         self._sample.look(record)
         self._waiting += len(record)
-        if self._waiting < REVIEW:
-            return
-        self._waiting = 0
+        if self._waiting >= self._interval:
+            self._waiting = 0
+            self._review(record.lsn)
+
+    def _review(self, lsn: int) -> None:
+        """Look at some predicates, move those that are better off elsewhere. After a round without moves, reviews are
+        half as frequent; after a move they are frequent again."""
         reviewed = list(islice(self._round, REVIEWED))
-        if len(reviewed) < REVIEWED:
+        if not reviewed:
+            self._forms.count(self._selective)
+            self._interval = OFTEN if self.moves > self._moves_before else min(SELDOM, 2 * self._interval)
+            self._selective, self._moves_before = 0, self.moves
             everything = [standing for _, held in self._ranged.values() for standing in held.values()]
             self._round = iter([*everything, *self._others.values()])
-        self._review([standing for standing in reviewed if standing.slots and standing.held], record.lsn)
-
-    def _review(self, standings: list[Standing], lsn: int) -> None:
-        moving: list[Standing] = []
+            return
+        present = [standing for standing in reviewed if standing.slots and standing.held]
         for sparse in (False, True):
-            mine = [standing for standing in standings if standing.sparse == sparse]
-            for group in _anchorable_groups(mine, self._tables.keys):
-                wanted, _ = self._forms.decide(group.keys, group.lows, group.highs, sparse, self._count)
-                moving += [group.standings[i] for i in np.flatnonzero(wanted != sparse)]
-        moving = moving[:MOVED]
-        for sparse in (False, True):
-            mine = [standing for standing in moving if standing.sparse == sparse]
-            if mine:
-                self._move(mine, sparse, lsn)
+            moving: list[Standing] = []
+            for group in _anchorable_groups([each for each in present if each.sparse == sparse], self._tables.keys):
+                selective, _ = self._forms.judge(group.keys, group.lows, group.highs, sparse)
+                self._selective += int(np.count_nonzero(selective))
+                moving += [group.standings[i] for i in np.flatnonzero((selective & self._forms.open) != sparse)]
+            if moving:
+                self._move(moving[:MOVED], sparse, lsn)
 
     def _move(self, standings: list[Standing], now_sparse: bool, lsn: int) -> None:
         """Take predicates out and put them where they are better off, from the record with this LSN on."""
@@ -222,11 +230,15 @@ class StandingPredicates:
 
     def _put(self, standings: list[Standing], now_sparse: bool) -> None:
         """Install predicates in the form that suits them."""
-        for group in _anchorable_groups(standings, self._tables.keys):
-            wanted, order = self._forms.decide(group.keys, group.lows, group.highs, now_sparse, self._count)
-            chosen = np.flatnonzero(wanted)
-            if len(chosen):
-                self._put_sparse(group, chosen, order)
+        groups = _anchorable_groups(standings, self._tables.keys)
+        judged = [self._forms.judge(group.keys, group.lows, group.highs, now_sparse) for group in groups]
+        selective = sum(int(np.count_nonzero(each.selective)) for each in judged)
+        if not self._forms.open and selective >= MANY:
+            self._forms.count(selective)
+        for group, each in zip(groups, judged, strict=True):
+            chosen = np.flatnonzero(each.selective)
+            if self._forms.open and len(chosen):
+                self._put_sparse(group, chosen, each.order[chosen])
         dense = [standing for standing in standings if not standing.slots]
         self._put_dense([standing for standing in dense if standing.keys is not None])
         for standing in dense:
@@ -243,7 +255,6 @@ class StandingPredicates:
                 standing.slots = (slot,)
 
     def _put_sparse(self, group: _Group, chosen: Ints, order: Ints) -> None:
-        order = order[chosen]
         keys = np.array(group.keys)[order]
         lows = np.take_along_axis(group.lows[chosen], order, 1)
         highs = np.take_along_axis(group.highs[chosen], order, 1)
