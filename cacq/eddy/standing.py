@@ -25,9 +25,9 @@ from cacq.query.normalize import Conjunction, Indexed
 from cacq.query.render import render
 
 NOWHERE: tuple[int, ...] = ()
-OFTEN, SELDOM = 1 << 12, 1 << 20
+OFTEN, SELDOM = 1 << 14, 1 << 20
 """Tuples from one review of forms to the next."""
-REVIEWED, MOVED = 2048, 256
+REVIEWED, MOVED = 1024, 64
 """Predicates looked at in one review, and moved at most: some milliseconds."""
 
 Disjuncts = tuple[Conjunction, ...]
@@ -118,7 +118,7 @@ class StandingPredicates:
         self._waiting = 0
         self._interval = OFTEN
         self._selective = 0
-        self._round: Iterator[Standing] = iter(())
+        self._round: Iterator[Standing] | None = None
         self.moves = 0
         """How often a predicate has changed its form."""
         self._moves_before = 0
@@ -165,7 +165,7 @@ class StandingPredicates:
         if new:
             self._count = sum(len(held) for _, held in self._ranged.values()) + len(self._others)
             self._put(new, now_sparse=False)
-            self._interval = OFTEN
+            self._interval, self._round = OFTEN, None
 
     def let_go(self, standing: Standing, holder: Holder) -> None:
         """One holder less; with the last one the predicate is uninstalled."""
@@ -199,10 +199,11 @@ class StandingPredicates:
     def _review(self, lsn: int) -> None:
         """Look at some predicates, move those that are better off elsewhere. After a round without moves, reviews are
         half as frequent; after a move they are frequent again."""
-        reviewed = list(islice(self._round, REVIEWED))
+        reviewed = list(islice(self._round, REVIEWED)) if self._round is not None else []
         if not reviewed:
-            self._forms.count(self._selective)
-            self._interval = OFTEN if self.moves > self._moves_before else min(SELDOM, 2 * self._interval)
+            if self._round is not None:
+                self._forms.count(self._selective)
+                self._interval = OFTEN if self.moves > self._moves_before else min(SELDOM, 2 * self._interval)
             self._selective, self._moves_before = 0, self.moves
             everything = [standing for _, held in self._ranged.values() for standing in held.values()]
             self._round = iter([*everything, *self._others.values()])
