@@ -173,15 +173,12 @@ class SourceLog:
 
 
 class ResultLog:
-    """The results of all sources within one budget of bytes: the oldest results go first, a segment at a time.
-
-    A segment is at most a sixteenth of the budget, unless a single record is more.
-    """
+    """The results of all sources within one budget of bytes: the oldest results go first, a segment at a time."""
 
     def __init__(self, retain_bytes: int, capacity: Capacity | None = None) -> None:
         capacity = capacity or Capacity()
         self._retain_bytes = retain_bytes
-        self._capacity = replace(capacity, nbytes=min(capacity.nbytes, retain_bytes // 16))
+        self._capacity = replace(capacity, nbytes=min(capacity.nbytes, retain_bytes // capacity.share))
         self._sources: dict[str, SourceLog] = {}
         self._held = Held()
 

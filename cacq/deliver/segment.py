@@ -35,6 +35,8 @@ class Capacity:
     rows: int = 1 << 17
     nbytes: int = 1 << 26
     """A merged segment has at most so many rows and bytes."""
+    share: int = 16
+    """And its bytes are at most one in so many of the budget, because a segment is dropped as a whole."""
     loose: int = 64
     """So many segments that may yet grow are merged when one more comes."""
     scattered: int = 4
