@@ -88,6 +88,7 @@ class ResultLogModel(RuleBasedStateMachine):
             nbytes=st.sampled_from([0, 15_000, 1 << 26]),
             share=st.sampled_from([1, 2, 16]),
             loose=st.sampled_from([0, 1, 3, 64]),
+            growth=st.sampled_from([0, 2, 4]),
             scattered=st.sampled_from([0, 1, 4]),
             scanned=st.sampled_from([0, 3, 64, 512]),
         ),

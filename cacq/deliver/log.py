@@ -58,7 +58,7 @@ class SourceLog:
 
     def append(self, chunk: Chunk) -> None:
         """Keep the results of one more record. Takes time for the rows of the record; for each row of it, some time
-        later, it may be copied once for each doubling of its segment."""
+        later, it may be copied a few times for each doubling of its segment."""
         segment = segment_of(chunk, self._capacity)
         self._segments.append(segment)
         self._lasts.append(chunk.lsn)
@@ -68,10 +68,10 @@ class SourceLog:
             self._merge_newest()
 
     def _merge_newest(self) -> None:
-        """Merge the newest segments with those before them that are not twice as large as all newer ones together: so
-        those that may yet grow stay few, and a row is copied only when its segment grows by half."""
+        """Merge the newest segments with those before them that are not much larger than all newer ones together: so
+        those that may yet grow stay few, and a row is copied only when its segment grows by a good part."""
         first, rows = len(self._segments) - 1, len(self._segments[-1])
-        while first > self._sealed and len(self._segments[first - 1]) < 2 * rows:
+        while first > self._sealed and len(self._segments[first - 1]) < self._capacity.growth * rows:
             first -= 1
             rows += len(self._segments[first])
         groups: list[list[Segment]] = []
