@@ -1,15 +1,21 @@
-"""`python -m bench NAME [--quick] [--json FILE]`: run one benchmark, or `all` of them."""
+"""`python -m bench NAME [--quick] [--json FILE]`: run one benchmark, or `all` of them.
+
+A benchmark is a module with NAME, `measure(quick)` that yields figures, `target(figure)` that says what a figure should
+reach, and where the plain plot will not do `panels(figures)`.
+"""
 
 from __future__ import annotations
 
 import argparse
 import time
 from pathlib import Path
+from types import ModuleType
 
-from bench import choices, report, selections
+from bench import adaptivity, choices, latency, register, report, routing, selections
 from bench.measure import RUNS, Row, commit, pin_to_one_core
 
-BENCHES = {selections.NAME: selections, choices.NAME: choices}
+BENCHMARKS = (selections, latency, register, routing, adaptivity, choices)
+BENCHES: dict[str, ModuleType] = {bench.NAME: bench for bench in BENCHMARKS}
 
 
 def main() -> None:
@@ -24,22 +30,24 @@ def main() -> None:
     figures: list[Row] = []
     for name in BENCHES if arguments.name == "all" else [arguments.name]:
         figures += _run(name, arguments.quick)
-    if arguments.json:
-        report.write_json(figures, arguments.json)
+        if arguments.json:
+            report.write_json(figures, arguments.json)
 
 
 def _run(name: str, quick: bool) -> list[Row]:
     bench = BENCHES[name]
     start = time.perf_counter()
-    print(f"{name}: one core, {RUNS} interleaved runs, commit {commit()}", flush=True)
+    print(f"{name}: one core, {RUNS} runs unless said otherwise, commit {commit()}", flush=True)
     figures: list[Row] = []
     for figure in bench.measure(quick):
-        if not figures or figures[-1].params != figure.params:
-            print(f"  {figure.params['queries']:,} queries measured, outputs agree ({figure.checksum})", flush=True)
+        if not figures or report.describe(figures[-1]) != report.describe(figure):
+            print(f"  {report.describe(figure)}: measured, outputs agree ({figure.checksum})", flush=True)
         figures.append(figure)
     text = report.table(figures, bench.target)
     report.write_table(name, text)
-    print(f"\n{text}\n\nplot: {report.plot(name, figures)}; took {time.perf_counter() - start:.0f} s\n")
+    draw = getattr(bench, "panels", report.plain_panels)
+    drawn = report.plot(name, draw(figures))
+    print(f"\n{text}\n\nplot: {drawn}; took {time.perf_counter() - start:.0f} s\n", flush=True)
     return figures
 
 

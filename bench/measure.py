@@ -18,8 +18,11 @@ import numpy as np
 from bench.workload import Ints
 
 Params = dict[str, int | str]
+Goal = float | tuple[str, float] | None
+"""What a figure should reach: at least a number, `("<=", number)` for at most it, or None where nothing was asked."""
 
 RUNS = 5
+PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 class Contender(Protocol):
@@ -39,7 +42,8 @@ class Contender(Protocol):
 
 @dataclass(frozen=True)
 class Row:
-    """One figure. `value` is the median of `runs`; `checksum` digests the output that was timed."""
+    """One figure. `value` is the median of `runs` (for a percentile or a maximum: over all of them together);
+    `checksum` digests the output that was timed."""
 
     bench: str
     case: str
@@ -64,6 +68,12 @@ class Checksum:
         """These tuples are results of this query."""
         weight = int(_mix(np.array([query + (1 << 32)], np.uint64))[0])
         self._sum = (self._sum + weight * int(self._mixed[tuples].sum())) % (1 << 64)
+        self._count += len(tuples)
+
+    def add_pairs(self, queries: Ints, tuples: Ints) -> None:
+        """Each of these tuples is a result of the query at the same place."""
+        weights = _mix(np.asarray(queries).astype(np.uint64) + np.uint64(1 << 32))
+        self._sum = (self._sum + int((weights * self._mixed[tuples]).sum(dtype=np.uint64))) % (1 << 64)
         self._count += len(tuples)
 
     def __str__(self) -> str:
@@ -110,10 +120,35 @@ def agreed_checksum(contenders: Sequence[Contender]) -> str:
 
 
 def row(
-    bench: str, case: str, params: dict[str, int | str], metric: str, unit: str, runs: list[float], checksum: str
+    bench: str,
+    case: str,
+    params: Params,
+    metric: str,
+    unit: str,
+    runs: list[float],
+    checksum: str,
+    value: float | None = None,
 ) -> Row:
-    """The figure that these runs give."""
-    return Row(bench, case, params, metric, statistics.median(runs), unit, runs, checksum, commit())
+    """The figure that these runs give: their median, or the value that is said to be it."""
+    value = statistics.median(runs) if value is None else value
+    return Row(bench, case, params, metric, float(value), unit, [float(run) for run in runs], checksum, commit())
+
+
+def throughput(bench: str, case: str, params: Params, seconds: Sequence[float], checksum: str) -> Row:
+    """Tuples a second; `params` says how many tuples a run had."""
+    rates = [int(params["tuples"]) / elapsed for elapsed in seconds]
+    return row(bench, case, params, "throughput", "tuples/s", rates, checksum)
+
+
+def ratio(mine: Row, theirs: Row) -> Row:
+    """How many times faster one figure is than the other, run by run."""
+    pairs = [a / b for a, b in zip(mine.runs, theirs.runs, strict=True)]
+    return row(mine.bench, f"{mine.case} / {theirs.case}", mine.params, "ratio", "x", pairs, mine.checksum)
+
+
+def resident_bytes() -> int:
+    """What this process has in memory now."""
+    return int(Path("/proc/self/statm").read_text("ascii").split()[1]) * PAGE
 
 
 @cache

@@ -1,179 +1,50 @@
-"""`selections`: many selection queries over one stream, dense lineage (CACQ figure 6; workload of section 3.2.8).
+"""`selections`: many selection queries over one stream. CACQ figures 4, 6 and 7, tables 1 and 2; and sparse queries.
 
-*Masks out*: each query has a bitmap of the tuples it wants. The engine makes these bitmaps, for all queries at once,
-when the first query is polled: so one query is polled after each push, and the others not at all. Without that poll the
-engine would be spared the transpose that the bare kernel does.
-*Rows out*: every query has got S.index of its tuples; the engine is polled once a query, after the last push.
+`dense.py` has the queries of the paper (section 3.2.8), `sparse.py` very many selective ones, `variants.py` several
+sources, one eddy a query, and the width of tuples and of their lineage.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-import numpy as np
-
-import cacq
-from bench.baselines.dense_kernel import DenseKernel
-from bench.baselines.numpy_masks import NumpyMasks
-from bench.measure import Checksum, Contender, Params, Row, agreed_checksum, interleaved, row
-from bench.workload import BATCH, FIELDS, Workload, selections, sql
+from bench import dense, sparse, variants
+from bench.measure import Goal, Row
+from bench.report import Panel
 
 NAME = "selections"
-QUICK, FULL = (1, 10, 100, 1_000), (1, 10, 100, 1_000, 10_000)
-RATIOS = (
-    ("masks: engine", "masks: bare kernel"),
-    ("masks: engine", "masks: numpy"),
-    ("rows: engine", "rows: numpy"),
-)
-TARGETS = {
-    ("masks: engine / masks: bare kernel", 1_000): 0.5,
-    ("masks: engine / masks: numpy", 1_000): 1.0,
-    ("rows: engine / rows: numpy", 1_000): 1.3,
-    ("masks: engine / masks: bare kernel", 10_000): 0.5,
-    ("masks: engine / masks: numpy", 10_000): 4.5,
-    ("rows: engine / rows: numpy", 10_000): 2.5,
-}
-"""The least ratio to reach, by (case, number of queries)."""
-
-
-class MasksOfNumpy:
-    """A bool mask for each query and batch, overwritten by the next batch."""
-
-    case = "masks: numpy"
-
-    def __init__(self, workload: Workload) -> None:
-        self.numpy = NumpyMasks(workload)
-
-    def run(self) -> None:
-        for _ in self.numpy.masks():
-            pass
-
-    def settle(self) -> None:
-        pass
-
-    def checksum(self) -> str:
-        total = Checksum(self.numpy.workload.tuples)
-        for k, masks in self.numpy.masks():
-            for q, mask in enumerate(masks):
-                total.add(q, k * BATCH + np.flatnonzero(mask))
-        return str(total)
-
-
-class RowsOfNumpy(MasksOfNumpy):
-    """The position in the stream (which is S.index) of each query's tuples, batch by batch."""
-
-    case = "rows: numpy"
-
-    def run(self) -> None:
-        for _ in self.numpy.rows():
-            pass
-
-    def checksum(self) -> str:
-        total = Checksum(self.numpy.workload.tuples)
-        for q, rows in self.numpy.rows():
-            total.add(q, rows)
-        return str(total)
-
-
-class MasksOfKernel:
-    """A bitmap for each query and batch, overwritten by the next batch."""
-
-    case = "masks: bare kernel"
-
-    def __init__(self, workload: Workload) -> None:
-        self.kernel = DenseKernel(workload)
-
-    def run(self) -> None:
-        for _ in self.kernel.masks():
-            pass
-
-    def settle(self) -> None:
-        pass
-
-    def checksum(self) -> str:
-        workload = self.kernel.workload
-        total = Checksum(workload.tuples)
-        for k, bitmaps in self.kernel.masks():
-            for q in range(len(workload.queries)):
-                bits = np.unpackbits(bitmaps[q].view(np.uint8), bitorder="little")
-                total.add(q, k * BATCH + np.flatnonzero(bits))
-        return str(total)
-
-
-class MasksOfEngine:
-    """The engine with a bitmap for each query; what they hold is polled between the runs."""
-
-    case = "masks: engine"
-
-    def __init__(self, workload: Workload) -> None:
-        self.workload = workload
-        self.engine = cacq.Engine()
-        self.engine.create_stream("S", dict.fromkeys(("index", *FIELDS), "int64"))
-        self.queries = self.engine.register_many([sql(query) for query in workload.queries])
-        self.batches = [
-            {"index": workload.index(k)} | dict(zip(FIELDS, columns, strict=True))
-            for k, columns in enumerate(workload.batches)
-        ]
-
-    def run(self) -> None:
-        for batch in self.batches:
-            self.engine.push("S", batch)
-            self.queries[0].poll()
-
-    def settle(self) -> None:
-        for query in self.queries:
-            query.poll()
-
-    def push(self) -> None:
-        for batch in self.batches:
-            self.engine.push("S", batch)
-
-    def checksum(self) -> str:
-        self.push()
-        total = Checksum(self.workload.tuples)
-        for q, query in enumerate(self.queries):
-            rows = query.poll().columns["index"]
-            if not (np.diff(rows) > 0).all():
-                raise SystemExit(f"results of query {q} are not in the order of their tuples")
-            total.add(q, rows)
-        return str(total)
-
-
-class RowsOfEngine(MasksOfEngine):
-    """The engine with every query polled to its rows."""
-
-    case = "rows: engine"
-
-    def run(self) -> None:
-        self.push()
-        for query in self.queries:
-            len(query.poll().columns["index"])
-
-    def settle(self) -> None:
-        pass
-
-
-def contenders(workload: Workload) -> list[Contender]:
-    """Both sides of every ratio; the baseline whose checksum the others must have comes first."""
-    return [kind(workload) for kind in (MasksOfNumpy, MasksOfKernel, MasksOfEngine, RowsOfNumpy, RowsOfEngine)]
 
 
 def measure(quick: bool) -> Iterator[Row]:
-    """All figures, size by size: the throughput of each contender, then the ratios, paired run by run."""
-    for queries in QUICK if quick else FULL:
-        workload = selections(queries, batches=200 if queries <= 100 else 50)
-        params: Params = {"queries": queries, "tuples": workload.tuples, "batch": BATCH, "seed": workload.seed}
-        rivals = contenders(workload)
-        checksum = agreed_checksum(rivals)
-        seconds = interleaved(rivals)
-        for case, times in seconds.items():
-            rates = [workload.tuples / elapsed for elapsed in times]
-            yield row(NAME, case, params, "throughput", "tuples/s", rates, checksum)
-        for mine, theirs in RATIOS:
-            pairs = zip(seconds[theirs], seconds[mine], strict=True)
-            yield row(NAME, f"{mine} / {theirs}", params, "ratio", "x", [b / a for b, a in pairs], checksum)
+    """All figures: dense, sparse, then the variants."""
+    yield from dense.measure(quick)
+    yield from sparse.measure(quick)
+    yield from variants.measure(quick)
 
 
-def target(figure: Row) -> float | None:
-    """The least value this figure should have, where there is one."""
-    return TARGETS.get((figure.case, int(figure.params["queries"])))
+def _half(figure: Row) -> str:
+    if figure.case.startswith(("masks: ", "rows: ", "dense: ")):
+        return "dense"
+    return figure.case.partition(": ")[0] if figure.case.startswith("sparse") else "variants"
+
+
+def target(figure: Row) -> Goal:
+    """What the figure should reach."""
+    half = _half(figure)
+    return (dense if half == "dense" else variants if half == "variants" else sparse).target(figure)
+
+
+def panels(figures: Sequence[Row]) -> list[Panel]:
+    """Dense and sparse throughput over the number of queries, and the variants."""
+    rates = [figure for figure in figures if figure.metric == "throughput"]
+    drawn = [Panel("dense: the queries of the paper", [r for r in rates if _half(r) == "dense"])]
+    for batch in sparse.BATCHES:
+        prefix = f"sparse {batch:,}"
+        mine = [r for r in rates if _half(r) == prefix]
+        drawn.append(Panel(f"sparse: two 1 % ranges a query, batches of {batch:,}", mine, strip=prefix + ": "))
+    eddies = [r for r in rates if r.case in (variants.ONE_EDDY, variants.EDDY_EACH)]
+    drawn.append(Panel("sharing (figure 6): rows out", eddies))
+    drawn.append(Panel("sources (figure 7)", [r for r in rates if " source" in r.case], ""))
+    width = [r for r in rates if "columns" in r.params or "slots" in r.params]
+    drawn.append(Panel("five queries: width of tuples and of lineage (figure 4)", width, "", False))
+    return drawn

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -38,6 +39,10 @@ from cacq.stream import Definition, Pushed, Stream
 def system_clock() -> int:
     """Microseconds since 1970 by the system's clock."""
     return time.time_ns() // 1000
+
+
+PLANS = 2048
+"""Plans that are made into queries at a time."""
 
 
 class Engine:
@@ -198,27 +203,39 @@ class Engine:
             "results": {"bytes": self._results.nbytes},
         }
 
-    def _install(self, plans: Sequence[Plan], name: str | None = None) -> list[Query]:
+    def _install(self, plans: list[Plan], name: str | None = None) -> list[Query]:
         """Make queries of plans, at one LSN each; nothing of this can fail. A name is for the only one of them."""
         self._refuse_reentry()
+        queries: list[Query] = []
+        while plans:
+            # Some at a time: what planning leaves behind is memory that the queries to come take up.
+            some, plans[:PLANS] = plans[:PLANS], []
+            queries += [self._make(plan, name, standing) for plan, standing in zip(some, self._hold(some), strict=True)]
+        for stream in {query._stream.name: query._stream for query in queries}.values():
+            stream.standing.install()
+        shown = Counter(id(query._select) for query in queries)
+        for query in {id(query._select): query for query in queries}.values():
+            query._stream.show(query._select, shown[id(query._select)])
+        for query in queries:
+            query._begin(self._next_lsn())
+        return queries
+
+    def _hold(self, plans: Sequence[Plan]) -> list[Standing]:
+        """The predicates of plans, which may be over several streams."""
         by_stream: dict[str, list[int]] = {}
         for number, plan in enumerate(plans):
             by_stream.setdefault(plan.template.source, []).append(number)
-        standings: dict[int, Standing] = {}
+        found: dict[int, Standing] = {}
         for source, numbers in by_stream.items():
-            standings |= zip(numbers, self._streams[source].hold([plans[n] for n in numbers]), strict=True)
-        queries = [self._begin(plan, name, standings[number]) for number, plan in enumerate(plans)]
-        for query in queries:
-            query._stream.show(query._select, 1)
-        return queries
+            found |= zip(numbers, self._streams[source].hold([plans[number] for number in numbers]), strict=True)
+        return [found[number] for number in range(len(plans))]
 
-    def _begin(self, plan: Plan, name: str | None, standing: Standing) -> Query:
-        """One more query, whose predicate is installed."""
+    def _make(self, plan: Plan, name: str | None, standing: Standing) -> Query:
+        """One more query."""
         self._registered += 1
         while self._named and f"id-{self._registered}" in self._named:
             self._registered += 1
         query = Query(self, self._streams[plan.template.source], self._registered, name, plan, standing)
-        query._begin(self._next_lsn())
         self._queries[query._number] = query
         if name is not None:
             self._named[name] = query

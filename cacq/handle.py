@@ -34,7 +34,7 @@ class Query(Cursor):
         self._standing = standing
         self._stream = stream
         self._engine = engine
-        self._errors = -stream.predicate_errors(standing.slots)
+        self._errors = -stream.predicate_errors(standing.slots) if standing.held else 0
         standing.join(self)
 
     @property

@@ -32,6 +32,9 @@ from cacq.query.skeleton import ranks, skeleton, turned_all
 MOST_SHAPES = 20_000
 """Shapes that are remembered; the least recently used ones are forgotten beyond."""
 
+_CHARACTERS = 200
+"""Of a shape on average, beyond which fewer are remembered: a long list of IN makes a large template."""
+
 _Part = TypeVar("_Part")
 
 
@@ -42,7 +45,18 @@ class Template:
     for each key; () if there is no predicate; None if the predicate is of another form.
     """
 
-    __slots__ = ("_disjuncts", "_outputs", "_predicate", "_select", "_taken", "_terms", "ranged", "schema", "source")
+    __slots__ = (
+        "_columns",
+        "_disjuncts",
+        "_outputs",
+        "_predicate",
+        "_select",
+        "_taken",
+        "_terms",
+        "ranged",
+        "schema",
+        "source",
+    )
 
     def __init__(self, bound: ast.Select, taken: _Taken | None, parts: _Parts) -> None:
         """Of a bound query whose lifted constants are numbered."""
@@ -54,6 +68,7 @@ class Template:
         if not any(True for output in bound.outputs for _ in placed(output.expression)):
             self._select, self._outputs = parts.share_select(bound), ()
         self._terms: tuple[RangeTerm, ...] | None = None
+        self._columns: tuple[int, ...] = ()
         self.ranged: tuple[ast.Expression, ...] | None = None
         self._predicate: ast.Expression | None = None
         self._disjuncts: tuple[Conjunction, ...] | None = None
@@ -62,7 +77,8 @@ class Template:
         terms = terms_of(predicate)
         if terms is not None and sum(term.place != 0 for term in terms) == lifted:
             self._terms = parts.share_terms(terms)
-            self.ranged = parts.share_keys(self._terms) if has_ranges(terms) else None
+            if has_ranges(terms):
+                self.ranged, self._columns = parts.share_keys(self._terms)
         elif lifted:
             self._predicate = bound.predicate
         else:
@@ -74,7 +90,7 @@ class Template:
         Keys as in value_sets. INT64_MIN and INT64_MAX where the range is open; least > greatest where no key is in it.
         """
         assert self._terms is not None and self.ranged is not None, "only a ranged template has bounds"
-        return bounds_of(self._terms, self.ranged, values)
+        return bounds_of(self._terms, self._columns, len(self.ranged), values)
 
     def select(self, values: Sequence[Literal]) -> ast.Select:
         """The folded outputs, without the predicate; one object for all texts where no output depends on a literal."""
@@ -88,12 +104,12 @@ class Template:
 
     def disjuncts(self, values: Sequence[Literal]) -> tuple[Conjunction, ...]:
         """The normal form of the predicate, as normalize gives it for the text."""
-        if self._terms is not None:
-            return disjuncts_of(self._terms, values)
         if self._disjuncts is not None:
             return self._disjuncts
-        assert self._predicate is not None
         with room_for_recursion():
+            if self._terms is not None:
+                return disjuncts_of(self._terms, values)
+            assert self._predicate is not None
             return normalize(fold(substituted(self._predicate, values)))
 
     def turned(self, operators: Sequence[str], parts: _Parts) -> Template:
@@ -148,10 +164,11 @@ class _Parts:
         keyed = [term._replace(key=self._share(term.key, term.key)) for term in terms]
         return tuple(self._share(term, term) if term.place else term for term in keyed)
 
-    def share_keys(self, terms: Sequence[RangeTerm]) -> tuple[ast.Expression, ...]:
-        """The keys of the terms in the order of their texts."""
+    def share_keys(self, terms: Sequence[RangeTerm]) -> tuple[tuple[ast.Expression, ...], tuple[int, ...]]:
+        """The keys of the terms in the order of their texts, and which of them each term has."""
         keys = tuple(sorted({term.key for term in terms}, key=render))
-        return self._share(keys, keys)
+        columns = tuple(keys.index(term.key) for term in terms)
+        return self._share(keys, keys), self._share(columns, columns)
 
     def _share(self, content: Hashable, part: _Part) -> _Part:
         shared: _Part = self._known.setdefault(content, part)
@@ -207,6 +224,7 @@ class Planner:
         self._generation = max(1, most_shapes // 2)
         self._young: dict[str, Template | _Fixed] = {}
         self._old: dict[str, Template | _Fixed] = {}
+        self._characters = 0
         self._parts = _Parts()
         self._skeletons: dict[str, _Skeleton] = {}
 
@@ -252,7 +270,9 @@ class Planner:
             return None
         assert template._terms is not None
         operators = [term.operator for term in template._terms]
-        template = template.turned(turned_all(operators, known.ranks, known.operators, bones[1]), self._parts)
+        operators = turned_all(operators, known.ranks, known.operators, bones[1])
+        with room_for_recursion():
+            template = template.turned(operators, self._parts)
         self._remember(shape, template)
         return Plan(sql, template, values)
 
@@ -306,10 +326,12 @@ class Planner:
 
     def _remember(self, key: str, entry: Template | _Fixed) -> None:
         """When the younger half is full, what was not used since it began is forgotten."""
-        if len(self._young) >= self._generation and key not in self._young:
+        if len(self._young) >= self._generation or self._characters > _CHARACTERS * self._generation:
             self._old, self._young, self._parts = self._young, {}, _Parts()
             self._skeletons = {}
+            self._characters = 0
         self._young[key] = entry
+        self._characters += len(key)
 
 
 def _exchangeable(bound: Bound, places: Sequence[int], literals: Sequence[Literal]) -> dict[int, Type]:

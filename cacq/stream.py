@@ -82,7 +82,7 @@ class Stream:
         return columns, column.values
 
     def hold(self, plans: Sequence[Plan]) -> list[Standing]:
-        """The predicates of these plans, installed where they are new. Nothing of this can fail."""
+        """The predicates of these plans; new ones wait for `standing.install`. Nothing of this can fail."""
         found: dict[int, Standing] = {}
         by_template: dict[int, list[int]] = {}
         for number, plan in enumerate(plans):
@@ -94,7 +94,6 @@ class Stream:
                 continue
             bounds = template.bounds([plans[number].values for number in numbers])
             found |= zip(numbers, self.standing.hold_ranges(template.ranged, *bounds), strict=True)
-        self.standing.install()
         return [found[number] for number in range(len(plans))]
 
     def show(self, select: ast.Select, by: int) -> None:

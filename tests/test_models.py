@@ -12,14 +12,14 @@ from cacq.data.column import Column
 from cacq.data.lineage import WORD, Layout, bit, put, slot_set
 from cacq.data.record import Record
 from cacq.data.schema import Schema
-from cacq.data.types import Type
+from cacq.data.types import INT64_MAX, INT64_MIN, Type
 from cacq.eddy.slots import Slots
 from cacq.filters.bit_rows import BitRows
 from cacq.filters.checkpoints import Checkpoints
 from cacq.filters.grouped import GroupedFilter
 from cacq.filters.operator import ALONE, Target, ValueErrors
 from cacq.query import ast
-from cacq.query.value_sets import ValueSet
+from cacq.query.value_sets import ValueSet, of_range
 
 CALM = settings(max_examples=60, stateful_step_count=30, deadline=None, derandomize=True)
 
@@ -65,13 +65,13 @@ class GroupedFilterModel(RuleBasedStateMachine):
         self.model[target] = values
         return target
 
-    @rule(target=terms, low=st.integers(-4, 9), high=st.integers(-5, 9))
+    @rule(target=terms, low=st.just(INT64_MIN) | st.integers(-4, 9), high=st.integers(-5, 9) | st.just(INT64_MAX))
     def add_range(self, low: int, high: int) -> Target:
         slot = self.slots.take(0)
         self.lay()
         self.filter.add_ranges(np.array([slot]), np.array([low]), np.array([high]))
         target = Target(slot, ALONE)
-        self.model[target] = ValueSet((low, high + 1), False) if low <= high else ValueSet((), False)
+        self.model[target] = of_range(low, high)
         return target
 
     @rule(target_=consumes(terms))

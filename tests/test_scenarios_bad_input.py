@@ -117,7 +117,7 @@ def test_of_many_queries_none_is_registered_when_one_is_wrong(engine: cacq.Engin
 
 @pytest.mark.parametrize(
     "options",
-    [{"policy": "luck"}, {"policy": "best"}, {"policy": 7}, {"memory_bytes": 1}, {"lineage": "sparse"}],
+    [{"policy": "luck"}, {"policy": "best"}, {"policy": 7}, {"memory_bytes": 1}, {"lineage": "thin"}],
 )
 def test_an_option_that_does_not_exist_yet_is_refused_with_a_hint(options: dict[str, Any]) -> None:
     with pytest.raises(cacq.OptionError) as caught:

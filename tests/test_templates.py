@@ -341,6 +341,20 @@ def test_no_more_shapes_are_kept_than_asked_for_and_used_ones_stay() -> None:
     assert answer(first) == read(subject, "SELECT a AS x0 FROM S WHERE a > 5")
 
 
+def test_of_long_shapes_fewer_are_kept() -> None:
+    subject = Planner({"S": SCHEMA}, {}, most_shapes=20)
+    for number in range(1, 100):
+        subject.plan(f"SELECT a AS x{number} FROM S WHERE a IN ({', '.join('5' * 300)})")
+        assert len(subject._young) + len(subject._old) <= 6
+
+
+def test_texts_that_are_not_lifted_leave_nothing_behind() -> None:
+    subject = planner()
+    for number in range(10):
+        assert check(subject, f"SELECT a + {number} FROM S /* /* */ */ WHERE a > {number}") is not None
+    assert not (subject._young or subject._old or subject._skeletons or subject._parts._known)
+
+
 @pytest.mark.parametrize(
     ("sql", "shape", "values"),
     [

@@ -16,7 +16,7 @@ from cacq.data.batch import Batch, Failure, begin
 from cacq.data.record import Record
 from cacq.eddy import tickets
 from cacq.eddy.passage import Passage
-from cacq.eddy.routing import LARGE, Policy
+from cacq.eddy.routing import SAMPLED, Policy
 from cacq.eddy.sorting import Batches, part, sort
 from cacq.eddy.survivors import Survivors, collect, with_pairs
 from cacq.eddy.tables import Tables
@@ -81,7 +81,7 @@ class Eddy:
     def _choose(self, batch: Batch, ready: list[int], tables: Tables, batches: Batches) -> tuple[Batch, int]:
         """The operator that the batch visits next. It may be a part of the batch: then the rest waits."""
         operators = [tables.operators[index] for index in ready]
-        if len(batch) >= LARGE and len(ready) > 1 and self._sample is not None:
+        if len(batch) >= SAMPLED and len(ready) > 1 and self._sample is not None:
             sampled = self._sample(operators, batch)
             if sampled is not None:
                 chosen, count = sampled

@@ -1,9 +1,9 @@
 """Which form of lineage a predicate gets: dense (a bit in every tuple's lineage) or sparse (an anchored filter).
 
 A dense predicate costs every tuple its share of a word in each operator, about 80 ps; a sparse one costs a candidate, about
-1.2 ns, for each tuple that its anchor accepts (bench choices, `forms`). So a predicate whose best range accepts less
-than SPARSE_BELOW of the rows is better off sparse, and one beyond DENSE_ABOVE dense; in between it stays what it is.
-Among few predicates an anchored filter is one more operator for nothing: all are dense.
+1.2 ns, for each tuple that its anchor accepts. So a predicate whose best range accepts less than SPARSE_BELOW of the rows
+is better off sparse, and one beyond DENSE_ABOVE dense; in between it stays what it is. The anchored filter has to sort each
+large batch by every column, about 70 ns a tuple: that pays only for MANY predicates, below FEW all are dense again.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ from cacq.query.normalize import Conjunction, Indexed, Residual
 from cacq.query.value_sets import ValueSet
 
 SPARSE_BELOW, DENSE_ABOVE = 0.03, 0.08
-MANY, FEW = 256, 128
-"""Predicates on a source from which on some are sparse, and below which all are dense again."""
+MANY, FEW = 2048, 1024
 MOST_RANGES = 16
 
 
@@ -35,25 +34,34 @@ class Anchorable(NamedTuple):
     rest: Conjunction
 
 
+class Judgement(NamedTuple):
+    """For each predicate: whether it accepts few rows, and its ranges in the order in which they should be tried, the most
+    selective first."""
+
+    selective: Bools
+    order: Ints
+
+
 class Forms:
     """Decides for the predicates of one source. `lineage` is auto, or one form for all that can have it."""
 
     def __init__(self, lineage: str, sample: Sample) -> None:
         self._lineage = lineage
         self._sample = sample
+        self.open = lineage == "sparse"
+        """Whether selective predicates are to be sparse."""
 
-    def decide(
-        self, keys: tuple[int, ...], lows: Ints, highs: Ints, now_sparse: Bools | bool, population: int
-    ) -> tuple[Bools, Ints]:
-        """For each predicate, a row of ranges over these keys: whether it should be sparse, and its ranges in the order in
-        which they should be tried, the most selective first."""
+    def count(self, selective: int) -> None:
+        """There are so many selective predicates: are they enough?"""
+        if self._lineage == "auto":
+            self.open = selective >= (FEW if self.open else MANY)
+
+    def judge(self, keys: tuple[int, ...], lows: Ints, highs: Ints, now_sparse: bool) -> Judgement:
+        """Predicates, each a row of ranges over these keys, that are of the same form now."""
         shares = np.column_stack([self._sample.shares(key, lows[:, k], highs[:, k]) for k, key in enumerate(keys)])
-        order = np.argsort(shares, axis=1, kind="stable")
-        if self._lineage != "auto":
-            return np.full(len(lows), self._lineage == "sparse"), order
-        limit = np.where(now_sparse, DENSE_ABOVE, SPARSE_BELOW)
-        enough = population >= np.where(now_sparse, FEW, MANY)
-        return (shares.min(axis=1) < limit) & enough, order
+        limit = DENSE_ABOVE if now_sparse else SPARSE_BELOW
+        selective = np.full(len(lows), True) if self._lineage == "sparse" else shares.min(axis=1) < limit
+        return Judgement(selective, np.argsort(shares, axis=1, kind="stable"))
 
 
 def anchorable(disjuncts: tuple[Conjunction, ...], columns: KeyColumns) -> Anchorable | None:

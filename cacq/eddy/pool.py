@@ -26,8 +26,8 @@ from cacq.filters.operator import Operator
 
 MORSEL = 256
 QUEUE = 4
-EXPENSIVE = 5_000.0
-"""Nanoseconds a tuple from which on a function is worth a worker."""
+EXPENSIVE = 5_000.0 * MORSEL / (MORSEL + tickets.VISIT_TUPLES)
+"""The cost from which on a function is worth a worker: 5 us a tuple in a whole morsel."""
 
 
 class Job:
@@ -194,4 +194,4 @@ class PooledEddy(Eddy):
 def is_expensive(operator: Operator) -> bool:
     """Whether the operator runs code of users that takes long; it is taken to until it has been measured."""
     account = operator.account
-    return operator.calls_functions and (account.timed <= 0 or account.cost >= EXPENSIVE)
+    return operator.calls_functions and (not account.timed or account.cost >= EXPENSIVE)

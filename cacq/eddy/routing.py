@@ -10,16 +10,19 @@ from random import Random
 from typing import Protocol
 
 from cacq.data.batch import Batch
-from cacq.eddy.tickets import LEARNED, LEAST_COST
+from cacq.eddy.tickets import LEARNED
 from cacq.errors import OptionError
 from cacq.filters.operator import Operator
 
 LARGE = 1024
 """Tuples from which on a slice of a batch explores; of smaller batches a whole one does."""
+SAMPLED = 128
+"""Tuples from which on a slice of a batch tries an operator that is not known yet."""
 SLICE = 8
 """A slice is one part of so many."""
-SLICED_BATCHES = 4
-"""Of so many large batches one gives a slice: 1 tuple in 32 explores."""
+SLICED_BATCHES = 8
+"""Of so many large batches one gives a slice, so 1 tuple in 64 explores. Most of what a slice costs are its own visits:
+smaller slices of every batch cost more and teach no more."""
 SMALL_BATCHES = 32
 """Of so many small batches one explores."""
 
@@ -56,7 +59,7 @@ class BackPressure:
             return 0
         tuples = len(batch)
         accounts = [operator.account for operator in operators]
-        times = [(account.waiting + tuples) * max(LEAST_COST, account.cost) for account in accounts]
+        times = [(account.waiting + tuples) * account.cost for account in accounts]
         return times.index(min(times))
 
 
@@ -67,6 +70,7 @@ class Lottery:
         self._random = Random(seed)
         self._large = 0
         self._small = 0
+        self._turn = 0
 
     def choose(self, operators: Sequence[Operator], batch: Batch) -> int:
         if len(operators) == 1:
@@ -80,11 +84,13 @@ class Lottery:
         return winner
 
     def sample(self, operators: Sequence[Operator], batch: Batch) -> tuple[int, int] | None:
-        """An operator that a slice of a large batch should visit before the batch goes its way, and how many tuples
-        it is to have. An operator that is not known yet comes first."""
+        """An operator that a slice of the batch should visit before the batch goes its way, and how many tuples it
+        is to have. An operator that is not known yet comes first."""
         for index, operator in enumerate(operators):
-            if operator.account.seen < LEARNED:
-                return index, max(1, len(batch) // SMALL_BATCHES)
+            if operator.account.seen < LEARNED or not operator.account.timed:
+                return index, min(LEARNED, len(batch) - 1)
+        if len(batch) < LARGE:
+            return None
         self._large += 1
         if self._large < SLICED_BATCHES:
             return None
@@ -102,12 +108,16 @@ class Lottery:
         return len(operators) - 1
 
     def _other(self, operators: Sequence[Operator], winner: int) -> int:
-        """Some operator besides the winner; or the winner, the oftener the more the other costs: to explore costs no
-        more than its share."""
-        other = self._random.randrange(len(operators) - 1)
-        other += other >= winner
-        ours, theirs = operators[winner].account.cost, operators[other].account.cost
-        return other if self._random.random() * theirs <= max(LEAST_COST, ours) else winner
+        """Some operator besides the winner, in turn. Those that cost more are passed over the oftener, so that to
+        explore costs no more than its share; it is the winner if all are."""
+        count = len(operators)
+        self._turn += 1
+        for step in range(count):
+            other = (self._turn + step) % count
+            cost = operators[other].account.cost
+            if other != winner and self._random.random() * cost <= operators[winner].account.cost:
+                return other
+        return winner
 
 
 NAMES = ("tickets", "random", "fixed", "back_pressure")

@@ -10,22 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from cacq.data.arrays import Ints
 from cacq.data.record import Record
-from cacq.eddy.forms import Anchorable, Forms, anchorable, range_of
+from cacq.eddy.forms import MANY, Anchorable, Forms, anchorable, range_of
 from cacq.eddy.sample import Sample
 from cacq.eddy.tables import Keys, Ranges, Tables
+from cacq.filters.keys import KeyColumns
 from cacq.query import ast, value_sets
 from cacq.query.normalize import Conjunction, Indexed
 from cacq.query.render import render
 
 NOWHERE: tuple[int, ...] = ()
-REVIEW = 4096
-"""Tuples from one review of forms to the next, so that many small pushes do not pay for it."""
+OFTEN, SELDOM = 1 << 12, 1 << 20
+"""Tuples from one review of forms to the next."""
 REVIEWED, MOVED = 2048, 256
 """Predicates looked at in one review, and moved at most: some milliseconds."""
 
@@ -61,6 +62,11 @@ class Standing:
         if self._holders is None:
             return []
         return list(self._holders.values()) if isinstance(self._holders, dict) else [self._holders]
+
+    @property
+    def held(self) -> bool:
+        """Whether a query holds it."""
+        return bool(self._holders)
 
     @property
     def sparse(self) -> bool:
@@ -105,13 +111,17 @@ class StandingPredicates:
         self._tables = tables
         self._sample = Sample(tables.keys)
         self._forms = Forms(lineage, self._sample)
-        self._ranged: dict[Keys, dict[bytes, Standing]] = {}
+        self._ranged: dict[Keys, tuple[Keys, dict[bytes, Standing]]] = {}
         self._others: dict[Signature, Standing] = {}
         self._new: list[Standing] = []
         self._count = 0
         self._waiting = 0
+        self._interval = OFTEN
+        self._selective = 0
         self._round: Iterator[Standing] = iter(())
         self.moves = 0
+        """How often a predicate has changed its form."""
+        self._moves_before = 0
 
     def __len__(self) -> int:
         return self._count
@@ -120,7 +130,7 @@ class StandingPredicates:
         """The predicates `lows[i, k] <= keys[k] <= highs[i, k]`; `install` must follow."""
         if not keys:
             return [self.hold(((),))] * len(lows)
-        held = self._ranged.setdefault(keys, {})
+        keys, held = self._ranged.setdefault(keys, (keys, {}))
         packed = np.concatenate([lows, highs], axis=1).tobytes()
         size = 16 * len(keys)
         never = (lows > highs).any(axis=1).tolist()
@@ -153,15 +163,16 @@ class StandingPredicates:
         """Give all new predicates a slot or a place."""
         new, self._new = self._new, []
         if new:
-            self._count = sum(map(len, self._ranged.values())) + len(self._others)
+            self._count = sum(len(held) for _, held in self._ranged.values()) + len(self._others)
             self._put(new, now_sparse=False)
+            self._interval = OFTEN
 
     def let_go(self, standing: Standing, holder: Holder) -> None:
         """One holder less; with the last one the predicate is uninstalled."""
         if not standing.leave(holder):
             return
         if standing.keys is not None:
-            held = self._ranged[standing.keys]
+            _, held = self._ranged[standing.keys]
             del held[standing.signature]  # type: ignore[arg-type]
             if not held:
                 del self._ranged[standing.keys]
@@ -181,27 +192,30 @@ class StandingPredicates:
         """Before a record is routed: sample it, and now and then move predicates to the form that suits them."""
         self._sample.look(record)
         self._waiting += len(record)
-        if self._waiting < REVIEW:
-            return
-        self._waiting = 0
-        reviewed = list(islice(self._round, REVIEWED))
-        if len(reviewed) < REVIEWED:
-            everything = [standing for held in self._ranged.values() for standing in held.values()]
-            self._round = iter([*everything, *self._others.values()])
-        self._review([standing for standing in reviewed if standing.slots and standing.holders], record.lsn)
+        if self._waiting >= self._interval:
+            self._waiting = 0
+            self._review(record.lsn)
 
-    def _review(self, standings: list[Standing], lsn: int) -> None:
-        moving: list[Standing] = []
+    def _review(self, lsn: int) -> None:
+        """Look at some predicates, move those that are better off elsewhere. After a round without moves, reviews are
+        half as frequent; after a move they are frequent again."""
+        reviewed = list(islice(self._round, REVIEWED))
+        if not reviewed:
+            self._forms.count(self._selective)
+            self._interval = OFTEN if self.moves > self._moves_before else min(SELDOM, 2 * self._interval)
+            self._selective, self._moves_before = 0, self.moves
+            everything = [standing for _, held in self._ranged.values() for standing in held.values()]
+            self._round = iter([*everything, *self._others.values()])
+            return
+        present = [standing for standing in reviewed if standing.slots and standing.held]
         for sparse in (False, True):
-            mine = [standing for standing in standings if standing.sparse == sparse]
-            for group in _by_keys(mine, self._tables):
-                wanted, _ = self._forms.decide(group.keys, group.lows, group.highs, sparse, self._count)
-                moving += [group.standings[i] for i in np.flatnonzero(wanted != sparse)]
-        moving = moving[:MOVED]
-        for sparse in (False, True):
-            mine = [standing for standing in moving if standing.sparse == sparse]
-            if mine:
-                self._move(mine, sparse, lsn)
+            moving: list[Standing] = []
+            for group in _anchorable_groups([each for each in present if each.sparse == sparse], self._tables.keys):
+                selective, _ = self._forms.judge(group.keys, group.lows, group.highs, sparse)
+                self._selective += int(np.count_nonzero(selective))
+                moving += [group.standings[i] for i in np.flatnonzero((selective & self._forms.open) != sparse)]
+            if moving:
+                self._move(moving[:MOVED], sparse, lsn)
 
     def _move(self, standings: list[Standing], now_sparse: bool, lsn: int) -> None:
         """Take predicates out and put them where they are better off, from the record with this LSN on."""
@@ -216,11 +230,15 @@ class StandingPredicates:
 
     def _put(self, standings: list[Standing], now_sparse: bool) -> None:
         """Install predicates in the form that suits them."""
-        for group in _by_keys(standings, self._tables):
-            wanted, order = self._forms.decide(group.keys, group.lows, group.highs, now_sparse, self._count)
-            chosen = np.flatnonzero(wanted)
-            if len(chosen):
-                self._put_sparse(group, chosen, order)
+        groups = _anchorable_groups(standings, self._tables.keys)
+        judged = [self._forms.judge(group.keys, group.lows, group.highs, now_sparse) for group in groups]
+        selective = sum(int(np.count_nonzero(each.selective)) for each in judged)
+        if not self._forms.open and selective >= MANY:
+            self._forms.count(selective)
+        for group, each in zip(groups, judged, strict=True):
+            chosen = np.flatnonzero(each.selective)
+            if self._forms.open and len(chosen):
+                self._put_sparse(group, chosen, each.order[chosen])
         dense = [standing for standing in standings if not standing.slots]
         self._put_dense([standing for standing in dense if standing.keys is not None])
         for standing in dense:
@@ -230,17 +248,13 @@ class StandingPredicates:
                 self._tables.owners[slot] = standing
 
     def _put_dense(self, standings: list[Standing]) -> None:
-        by_keys: dict[Keys, list[Standing]] = {}
-        for standing in standings:
-            assert standing.keys is not None
-            by_keys.setdefault(standing.keys, []).append(standing)
-        groups = [_ranges(keys, mine) for keys, mine in by_keys.items()]
-        for mine, slots in zip(by_keys.values(), self._tables.install_ranges(groups), strict=True):
+        together = _by_keys(standings)
+        groups = [Ranges(mine[0].keys or (), *_bounds(mine)) for mine in together]
+        for mine, slots in zip(together, self._tables.install_ranges(groups), strict=True):
             for standing, slot in zip(mine, slots.tolist(), strict=True):
                 standing.slots = (slot,)
 
     def _put_sparse(self, group: _Group, chosen: Ints, order: Ints) -> None:
-        order = order[chosen]
         keys = np.array(group.keys)[order]
         lows = np.take_along_axis(group.lows[chosen], order, 1)
         highs = np.take_along_axis(group.highs[chosen], order, 1)
@@ -261,60 +275,61 @@ class StandingPredicates:
 
     def _check(self) -> None:
         """Every predicate that some row can satisfy is installed, no slot twice (used by tests)."""
-        everything = [s for held in self._ranged.values() for s in held.values()] + list(self._others.values())
+        everything = [s for _, held in self._ranged.values() for s in held.values()] + list(self._others.values())
         slots = [slot for standing in everything for slot in standing.slots]
         assert len(slots) == len(set(slots))
         assert self._count == len(everything)
         self._tables._check()
 
 
-class _Group:
+class _Group(NamedTuple):
     """Predicates that an anchored filter could take, with ranges over the same keys."""
 
-    def __init__(self, keys: tuple[int, ...]) -> None:
-        self.keys = keys
-        self.standings: list[Standing] = []
-        self.rests: list[Conjunction] = []
-        self._bounds: list[Ints] = []
-
-    def add(self, standing: Standing, bounds: Ints, rest: Conjunction) -> None:
-        """One more: its lows, then its highs."""
-        self.standings.append(standing)
-        self._bounds.append(bounds)
-        self.rests.append(rest)
-
-    @property
-    def lows(self) -> Ints:
-        return np.array(self._bounds, np.int64)[:, : len(self.keys)]
-
-    @property
-    def highs(self) -> Ints:
-        return np.array(self._bounds, np.int64)[:, len(self.keys) :]
+    keys: tuple[int, ...]
+    standings: list[Standing]
+    lows: Ints
+    highs: Ints
+    rests: list[Conjunction]
 
 
-def _by_keys(standings: Sequence[Standing], tables: Tables) -> list[_Group]:
+def _anchorable_groups(standings: Sequence[Standing], columns: KeyColumns) -> list[_Group]:
     """The predicates that could be sparse, in groups."""
-    groups: dict[tuple[int, ...], _Group] = {}
-    numbered: dict[Keys, tuple[int, ...] | None] = {}
-    for standing in standings:
-        if standing.keys is not None and standing.keys not in numbered:
-            plain = all(isinstance(key, ast.Column) for key in standing.keys)
-            numbered[standing.keys] = tuple(map(tables.keys.number, standing.keys)) if plain else None  # type: ignore[arg-type]
-        keys = None if standing.keys is None else numbered[standing.keys]
-        if keys is not None:
-            groups.setdefault(keys, _Group(keys)).add(standing, standing.bounds(), ())
+    groups: list[_Group] = []
+    others: dict[tuple[int, ...], list[tuple[Standing, Anchorable]]] = {}
+    for mine in _by_keys(standings):
+        keys = mine[0].keys
+        if keys is not None and all(isinstance(key, ast.Column) for key in keys):
+            numbers = tuple(columns.number(key) for key in keys if isinstance(key, ast.Column))
+            groups.append(_Group(numbers, mine, *_bounds(mine), []))
             continue
-        found: Anchorable | None = anchorable(standing.disjuncts(), tables.keys)
-        if found is not None:
-            bounds = np.array([*found.lows, *found.highs], np.int64)
-            groups.setdefault(found.keys, _Group(found.keys)).add(standing, bounds, found.rest)
-    return list(groups.values())
+        for standing in mine:
+            found = anchorable(standing.disjuncts(), columns)
+            if found is not None:
+                others.setdefault(found.keys, []).append((standing, found))
+    for numbers, pairs in others.items():
+        lows = np.array([found.lows for _, found in pairs], np.int64)
+        highs = np.array([found.highs for _, found in pairs], np.int64)
+        rests = [found.rest for _, found in pairs]
+        groups.append(_Group(numbers, [standing for standing, _ in pairs], lows, highs, rests))
+    return groups
 
 
-def _ranges(keys: Keys, standings: Sequence[Standing]) -> Ranges:
-    packed = b"".join(standing.signature for standing in standings)  # type: ignore[misc]
-    bounds = np.frombuffer(packed, np.int64).reshape(len(standings), 2, len(keys))
-    return Ranges(keys, bounds[:, 0], bounds[:, 1])
+def _by_keys(standings: Sequence[Standing]) -> list[list[Standing]]:
+    """The same in lists, each of predicates with the same keys, which are one object."""
+    found: dict[int, list[Standing]] = {}
+    for standing in standings:
+        mine = found.get(id(standing.keys))
+        if mine is None:
+            mine = found[id(standing.keys)] = []
+        mine.append(standing)
+    return list(found.values())
+
+
+def _bounds(standings: Sequence[Standing]) -> tuple[Ints, Ints]:
+    """The lows and the highs of predicates with the same keys."""
+    packed = b"".join([standing.signature for standing in standings])  # type: ignore[misc]
+    bounds = np.frombuffer(packed, np.int64).reshape(len(standings), 2, -1)
+    return bounds[:, 0], bounds[:, 1]
 
 
 def _as_ranges(disjuncts: Disjuncts) -> tuple[Keys, Ints, Ints] | None:

@@ -11,34 +11,31 @@ from __future__ import annotations
 
 from cacq.filters.operator import Operator
 
-MEMORY = 4096
+MEMORY = 1024
 """Tuples after which the balance has forgotten most of what was before."""
 LEARNED = 32
 """Tuples after which a balance says something."""
-VISIT_TUPLES = 256
+VISIT_TUPLES = 1024
 """A visit costs about as much as so many tuples in a cheap filter, so that small batches do not look expensive."""
-LEAST_COST = 100.0
+LEAST_COST = 30.0
 """Nanoseconds a tuple below which differences are noise and the eddy's own work."""
-SPIKE = 4.0
-"""A visit counts as at most so many times the cost so far: the clock also runs while others have the processor."""
 SHARPNESS = 16
 """Chances go with this power of tickets / cost."""
 
 
 def record(operator: Operator, taken: int, returned: int, nanoseconds: int, had_choice: bool) -> None:
-    """One visit: credit what was taken, debit what came back to the eddy, note what it cost. With two exceptions: a
-    visit without a choice changes no tickets, and the first visit, which may compile, no cost."""
+    """One visit: credit what was taken, debit what came back to the eddy, note what it cost. A visit without a choice
+    changes no tickets. What counts as cost is the least of three visits in a row: the clock also runs while others have
+    the processor, and the first visit may compile."""
     account = operator.account
     if had_choice:
         account.consumed += ((taken - returned) / taken - account.consumed) * taken / (taken + account.seen)
         account.seen = min(MEMORY, account.seen + taken)
-    if account.timed >= 0:
-        cost = nanoseconds / (taken + VISIT_TUPLES)
-        if account.timed > LEARNED:
-            cost = min(cost, SPIKE * max(LEAST_COST, account.cost))
-        account.cost += (cost - account.cost) * taken / (taken + account.timed)
+    spent = nanoseconds / (taken + VISIT_TUPLES)
+    least = min(spent, account.last, account.before_last)
+    account.last, account.before_last = spent, account.last
+    if operator.counters.visits >= 2:
+        account.cost = max(LEAST_COST, account.cost + (least - account.cost) * taken / (taken + account.timed))
         account.timed = min(MEMORY, account.timed + taken)
-    else:
-        account.timed = 0
     account.tickets = max(1.0, MEMORY * account.consumed * operator.predicates)
     account.weight = (account.tickets / max(LEAST_COST, account.cost)) ** SHARPNESS

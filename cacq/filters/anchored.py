@@ -20,7 +20,7 @@ from cacq.filters.levels import DELTA, SLICE, Levels
 from cacq.filters.operator import Account, Counters
 from cacq.filters.verify import Verifier
 from cacq.kernels import anchors, pair_order, slices
-from cacq.kernels.anchors import CANDIDATES, FOUND, GENERATION, Generations, Terms
+from cacq.kernels.anchors import FOUND, GENERATION, Generations, Terms
 from cacq.query.normalize import Conjunction
 
 SEARCH, CANDIDATE = 60, 2.0

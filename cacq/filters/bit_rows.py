@@ -11,7 +11,8 @@ import numpy as np
 from cacq.data.arrays import Int32s, Words
 
 ONES = ~np.uint64(0)
-GROWTH = 1.5
+SPARE_COLUMNS, SPARE_ROWS = 8, 4
+"""An eighth more columns and a fourth more rows than asked for, so that copies are rare and little is held for nothing."""
 
 
 class BitRows:
@@ -30,8 +31,8 @@ class BitRows:
     def widen(self, width: int) -> None:
         """Have that many columns in use; new ones are all ones."""
         rows, room = self.matrix.shape
-        if width > room or width * 4 < room:
-            matrix = np.full((rows, max(1, int(width * GROWTH))), ONES, np.uint64)
+        if width > room or width * 2 < room:
+            matrix = np.full((rows, width + width // SPARE_COLUMNS + 1), ONES, np.uint64)
             kept = min(self.width, width)
             matrix[:, :kept] = self.matrix[:, :kept]
             self.matrix = matrix
@@ -44,7 +45,7 @@ class BitRows:
         missing = count - len(self._free)
         if missing > 0:
             rows, room = self.matrix.shape
-            more = max(missing, int(rows * (GROWTH - 1)))
+            more = missing + rows // SPARE_ROWS
             self.matrix = np.concatenate([self.matrix, np.full((more, room), ONES, np.uint64)])
             self._free = [*range(rows + more - 1, rows - 1, -1), *self._free]
         taken = np.array([self._free.pop() for _ in range(count)], np.int32)

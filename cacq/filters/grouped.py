@@ -234,8 +234,8 @@ class GroupedFilter(Operator):
             self._texts = TextCuts(text for values in self._sets.values() for text in values.cuts)  # type: ignore[misc]
         matrix, width = self._bits.matrix, self._layout.width
         first = np.full(width, ~np.uint64(0), np.uint64)
-        cuts, codes = self._range_flips(first)
         null = first.copy()
+        cuts, codes = self._range_flips(first, null)
         failed = np.full(width, ~np.uint64(0), np.uint64)
         more_cuts: list[int] = []
         more_codes: list[int] = []
@@ -250,13 +250,16 @@ class GroupedFilter(Operator):
         codes = np.concatenate([codes, np.array(more_codes, np.int32)])
         self._checkpoints.rebuild(first, cuts, codes)
 
-    def _range_flips(self, first: Words) -> tuple[Ints, Int32s]:
-        """The flips of all plain ranges; `first` gets the bits below every key."""
+    def _range_flips(self, first: Words, null: Words) -> tuple[Ints, Int32s]:
+        """The flips of all plain ranges; `first` gets the bits below every key, `null` those of NULL."""
         slots = np.flatnonzero(np.unpackbits(self._ranges.view(np.uint8), bitorder="little"))
         lows, highs = self._lows[slots], self._highs[slots]
         codes = (self._layout.columns[slots // WORD] * WORD + slots % WORD).astype(np.int32)
-        np.bitwise_and.at(first, codes // WORD, ~_bits_of(slots))
-        begins, ends = lows <= highs, (lows <= highs) & (highs < INT64_MAX)
+        np.bitwise_and.at(null, codes // WORD, ~_bits_of(slots))
+        some, below = lows <= highs, lows == INT64_MIN
+        excluded = ~(some & below)
+        np.bitwise_and.at(first, codes[excluded] // WORD, ~_bits_of(slots[excluded]))
+        begins, ends = some & ~below, some & (highs < INT64_MAX)
         return np.concatenate([lows[begins], highs[ends] + 1]), np.concatenate([codes[begins], codes[ends]])
 
     def _check(self) -> None:

@@ -7,7 +7,10 @@ place: its entry is dead from then on, and gone with the next merge.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 
 from cacq.data.arrays import Ints
 from cacq.kernels import anchors
@@ -64,11 +67,17 @@ class Merge:
         """The merged level; its arrays are copied where much of them is unused."""
         _, _, entries, extras, segments, _ = (int(x) for x in self._state)
         blocks = -(-entries >> anchors.BLOCK_BITS) if entries else 0
-        sizes = (entries, entries, extras, segments, blocks)
-        return Level(*(_cut(array, size) for array, size in zip(self._out, sizes, strict=True)))
+        bounds, marks, further, homes, ceilings = self._out
+        return Level(
+            _cut(bounds, entries),
+            _cut(marks, entries),
+            _cut(further, extras),
+            _cut(homes, segments),
+            _cut(ceilings, blocks),
+        )
 
 
-def _cut(array: Ints, size: int) -> Ints:
+def _cut(array: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:
     return array[:size] if 8 * size >= 7 * len(array) else array[:size].copy()
 
 

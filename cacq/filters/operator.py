@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from copy import copy
 from dataclasses import dataclass
+from math import inf
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -58,8 +59,10 @@ class Account:
 
     seen: int = 1
     consumed: float = 1.0
-    timed: int = -1
+    timed: int = 0
     cost: float = 0.0
+    last: float = inf
+    before_last: float = inf
     tickets: float = 1.0
     weight: float = 1.0
     waiting: int = 0

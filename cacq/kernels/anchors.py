@@ -71,7 +71,7 @@ def width_class(low: int, high: int) -> int:
 
 @kernel
 def lay_out(places: Ints, terms: Terms, generations: Generations, bounds: Ints, marks: Int32s, extras: Ints) -> int:
-    """Entries of these places, unsorted; how many extras. A place with an empty range has an entry that is not verified."""
+    """Entries of these places, unsorted; how many extras. With an empty range the entry is one that nothing matches."""
     used = 0
     for i in range(len(places)):
         start, stop = terms.first[i], terms.first[i + 1]
@@ -214,7 +214,7 @@ def stab(
             if len(nulls) > 0 and nulls[key, row]:
                 continue
             value = values[key, row]
-            least = np.int64(INT64_MIN)
+            least = INT64_MIN
             if width < CLASSES - 1 and value >= least + reach:
                 least = value - reach
             entry = _first(bounds, start, stop, least)
@@ -224,12 +224,12 @@ def stab(
                     continue
                 if bounds[entry, HIGH] >= value:
                     candidates += 1
-                    stamp, place = np.int64(marks[entry, STAMP]), marks[entry, PLACE]
+                    stamp, place = int(marks[entry, STAMP]), marks[entry, PLACE]
                     check, low, high = stamp >> GENERATION_BITS, bounds[entry, OTHER_LOW], bounds[entry, OTHER_HIGH]
                     if (
                         (check < 0 or _inside(values, nulls, check, row, low, high))
                         and stamp & GENERATION == np.int64(generations[place])
-                        and _extras_hold(extras, np.int64(marks[entry, EXTRA]), values, nulls, row)
+                        and _extras_hold(extras, int(marks[entry, EXTRA]), values, nulls, row)
                     ):
                         if found < len(out):
                             out[found] = np.uint64(place) << ROW_BITS | np.uint64(first_row + row)

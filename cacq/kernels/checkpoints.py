@@ -52,9 +52,18 @@ def locate(
     keys: Ints, valid: Bools, bounds: Ints, shift: int, directory: Int32s, rows: Int32s, null_row: int, out: Int32s
 ) -> None:
     """The row of bits of each key where no block holds flips. An empty `valid` means that no key is NULL."""
-    checked = len(valid) > 0
-    for i in range(len(keys)):
-        out[i] = null_row if checked and not valid[i] else rows[block_of(keys[i], bounds, shift, directory)]
+    if shift == 0 and len(bounds) > 0:
+        # Every key has a bucket of its own, so the directory knows the block without a search.
+        first, last = np.uint64(bounds[0]), np.uint64(len(directory) - 2)
+        for i in range(len(keys)):
+            bucket = min(np.uint64(keys[i]) - first, last)
+            out[i] = rows[0] if keys[i] < bounds[0] else rows[directory[np.int64(bucket) + 1]]
+    else:
+        for i in range(len(keys)):
+            out[i] = rows[block_of(keys[i], bounds, shift, directory)]
+    for i in range(len(valid)):
+        if not valid[i]:
+            out[i] = null_row
 
 
 @kernel

@@ -28,7 +28,7 @@ def slot_of(data: Octets, start: int, stop: int, size: int) -> int:
     state = np.uint64(0x811C9DC5)
     for i in range(start, stop):
         state = ((state ^ np.uint64(data[i])) * np.uint64(0x01000193)) & np.uint64(0xFFFFFFFF)
-    return np.int64((state ^ (state >> np.uint64(15))) & np.uint64(size - 1))
+    return int(np.int64((state ^ (state >> np.uint64(15))) & np.uint64(size - 1)))
 
 
 @kernel
@@ -53,9 +53,7 @@ def intern(offsets: Ints, data: Octets, start: int, stop: int, table: Int32s) ->
 
 
 @kernel
-def numbers_of_texts(
-    offsets: Ints, data: Octets, known_offsets: Ints, known: Octets, table: Int32s, out: Ints
-) -> None:
+def numbers_of_texts(offsets: Ints, data: Octets, known_offsets: Ints, known: Octets, table: Int32s, out: Ints) -> None:
     """The number of each string among the known ones, or UNKNOWN."""
     for i in range(len(out)):
         slot = slot_of(data, offsets[i], offsets[i + 1], len(table))

@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 from numba.extending import intrinsic
 
 from cacq.data.arrays import Bools, Floats, Int32s, Ints, Words
@@ -52,9 +51,9 @@ LARGEST = 8e307
 class Index(NamedTuple):
     """A batch in the order of each of its columns. Row `key` of each array is about that column.
 
-    order: the rows that are not NULL, by value; ordered: their values, and room for one more; position: where each row stands in the order;
-    directory: where the rows of each bucket begin; scales: least value, buckets per unit, and 1 if the column is one
-    of floats; lengths: rows that are not NULL; gathered: room for positions in the order of another column.
+    order: the rows that are not NULL, by value; ordered: their values, and room for one more; position: where each row
+    stands in the order; directory: where the rows of each bucket begin; scales: least value, buckets per unit, and 1 if
+    the column is one of floats; lengths: rows that are not NULL; gathered: room for positions in another order.
     """
 
     order: Shorts
@@ -72,10 +71,6 @@ if INTERPRETED:
         """Bit k: whether `low <= positions[start + k] <= low + width`, for 32 positions of the flat array."""
         flat = positions.reshape(-1)
         return sum(int(low <= int(flat[start + k]) <= low + width) << k for k in range(LANES))
-
-    def float_of_key(key: Any) -> float:
-        """The float whose key this is."""
-        return float(np.int64(key if key >= 0 else key ^ SIGN).view(np.float64))
 
 else:
 
@@ -103,18 +98,6 @@ else:
 
         return types.uint64(positions, types.int64, types.int64, types.int64), generate
 
-    @intrinsic
-    def _float_of_bits(typing_context: Any, bits: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return builder.bitcast(arguments[0], cgutils.ir.DoubleType())
-
-        return types.float64(types.int64), generate
-
-    @kernel
-    def float_of_key(key: int) -> float:
-        """The float whose key this is."""
-        return float(_float_of_bits(key if key >= 0 else key ^ SIGN))
-
 
 @kernel
 def _number(key: int, floats: bool) -> float:
@@ -125,7 +108,7 @@ def _number(key: int, floats: bool) -> float:
         return np.inf
     if key <= -INFINITY_KEY - 1:
         return -np.inf
-    return float_of_key(key)
+    return float(np.int64(key if key >= 0 else key ^ SIGN).view(np.float64))
 
 
 @kernel
@@ -215,7 +198,7 @@ def index_column(values: Ints, nulls: Bools, key: int, index: Index) -> None:
         else:
             position[row] = NULL_POSITION
     for b in range(buckets):
-        start, stop = np.int64(directory[b]), np.int64(directory[b + 1])
+        start, stop = int(np.int64(directory[b])), int(np.int64(directory[b + 1]))
         if stop > start + 16:
             _sort_large_bucket(ordered[start:stop], order[start:stop])
         elif stop > start + 1:
@@ -254,7 +237,9 @@ def locate(level: Level, start: int, stop: int, index: Index, out: Ints) -> None
                     high = middle
             # Most buckets hold one value or none: arithmetic instead of a branch that is predicted badly.
             value = ordered[key, low]
-            out[entry - start, side] = low + (high - low) * (np.int64(value < bound) | (np.int64(value == bound) & last))
+            out[entry - start, side] = low + (high - low) * (
+                np.int64(value < bound) | (np.int64(value == bound) & last)
+            )
 
 
 @kernel
@@ -267,7 +252,9 @@ def _gather(order: Shorts, position: Shorts, key: int, check: int, count: int, o
 
 
 @kernel
-def _collect(level: Level, start: int, stop: int, index: Index, spans: Ints, seen: Ints, hits: Shorts, ends: Ints) -> int:
+def _collect(
+    level: Level, start: int, stop: int, index: Index, spans: Ints, seen: Ints, hits: Shorts, ends: Ints
+) -> int:
     """The rows in the anchor and the other range of the entries `[start, stop)`, as far as there is room for them.
 
     Those of entry i are the `hits` from the end of the entry before to `ends[i - start]`; the first entry that may
@@ -275,11 +262,11 @@ def _collect(level: Level, start: int, stop: int, index: Index, spans: Ints, see
     """
     _, marks, _, _, _ = level
     order, _, position, _, _, lengths, gathered = index
-    key, stride, found = np.int64(marks[start, HOME]) >> CLASS_BITS, gathered.shape[1], 0
+    key, stride, found = int(marks[start, HOME]) >> CLASS_BITS, gathered.shape[1], 0
     for entry in range(start, stop):
         begin, end, low = spans[entry - start, 0], spans[entry - start, 1], spans[entry - start, 2]
         width = spans[entry - start, 3] - 1 - low
-        check = np.int64(marks[entry, STAMP]) >> GENERATION_BITS
+        check = int(marks[entry, STAMP]) >> GENERATION_BITS
         if found + end - begin > len(hits):
             return entry
         if check < 0:
@@ -322,7 +309,9 @@ def _extras_hold(extras: Ints, extra: int, values: Ints, nulls: Bools, row: int)
 
 
 @kernel
-def _emit(marks: Int32s, generations: Generations, first_row: int, hits: Shorts, ends: Ints, out: Words, found: int) -> int:
+def _emit(
+    marks: Int32s, generations: Generations, first_row: int, hits: Shorts, ends: Ints, out: Words, found: int
+) -> int:
     """Put the hits of live entries into `out`; how many are found now."""
     hit = 0
     for i in range(len(marks)):
@@ -345,9 +334,9 @@ def _keep(level: Level, start: int, stop: int, values: Ints, nulls: Bools, hits:
     _, marks, extras, _, _ = level
     hit, kept = 0, 0
     for entry in range(start, stop):
-        extra = np.int64(marks[entry, EXTRA])
+        extra = int(marks[entry, EXTRA])
         while hit < ends[entry - start]:
-            if _extras_hold(extras, extra, values, nulls, np.int64(hits[hit])):
+            if _extras_hold(extras, extra, values, nulls, int(np.int64(hits[hit]))):
                 hits[kept] = hits[hit]
                 kept += 1
             hit += 1

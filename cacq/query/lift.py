@@ -34,7 +34,7 @@ def lift(sql: str) -> Lifted | None:
     """The shape of the text and its literals in order, or None for a text that has to be read as a whole.
 
     Shapes of two texts are equal only if the texts are, but for the literals, whose kinds are in the shape. A number
-    that the binder may refuse by its size stays in the shape. About 3 microseconds for 80 characters and 3 literals.
+    that the binder may refuse by its size stays in the shape.
     """
     pieces = cut(sql)
     if pieces is None:

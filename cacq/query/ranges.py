@@ -79,17 +79,17 @@ def disjuncts_of(terms: Sequence[RangeTerm], values: Sequence[Literal]) -> tuple
 
 
 def bounds_of(
-    terms: Sequence[RangeTerm], keys: Sequence[ast.Expression], values: Sequence[Sequence[Literal]]
+    terms: Sequence[RangeTerm], columns: Sequence[int], width: int, values: Sequence[Sequence[Literal]]
 ) -> tuple[Ints, Ints]:
-    """For each row of literals and each key the least and the greatest key that all terms accept, both inclusive.
+    """For each row of literals and each column the least and the greatest key that its terms accept, both inclusive.
 
-    INT64_MIN and INT64_MAX where they accept every key on that side; least > greatest where they accept none.
+    INT64_MIN and INT64_MAX where they accept every key on that side; least > greatest where they accept none. The key
+    of each term belongs to the column given for it, of `width` columns.
     """
-    columns = [keys.index(term.key) for term in terms]
     if len(values) <= _FEW:
-        return _bounds_one_by_one(terms, columns, len(keys), values)
-    low = np.full((len(values), len(keys)), INT64_MIN, np.int64)
-    high = np.full((len(values), len(keys)), INT64_MAX, np.int64)
+        return _bounds_one_by_one(terms, columns, width, values)
+    low = np.full((len(values), width), INT64_MIN, np.int64)
+    high = np.full((len(values), width), INT64_MAX, np.int64)
     for term, column in zip(terms, columns, strict=True):
         least, greatest = _edges_of_many(term, values)
         np.maximum(low[:, column], least, out=low[:, column])
@@ -109,8 +109,8 @@ def _bounds_one_by_one(
             high[column] = min(high[column], greatest)
         lows.append(low)
         highs.append(high)
-    shape = (len(values), width)
-    return np.array(lows, np.int64).reshape(shape), np.array(highs, np.int64).reshape(shape)
+    both = np.array((lows, highs), np.int64).reshape(2, len(values), width)
+    return both[0], both[1]
 
 
 def _edges(operator: str, value: ast.Value, key_type: Type) -> tuple[int, int]:

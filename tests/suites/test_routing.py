@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cacq.eddy import eddy, pool
+from cacq.eddy import eddy, pool, routing
 from tests.oracle.generate import Case, make_case
 from tests.suites.driver import answers
 
@@ -57,7 +57,8 @@ def test_the_way_through_the_eddy_changes_no_byte(seed: int, monkeypatch: pytest
     monkeypatch.setattr(pool, "MORSEL", 1 + seed % 7)
     monkeypatch.setattr(pool, "QUEUE", 1 + seed % 3)
     monkeypatch.setattr(pool, "EXPENSIVE", 0.0 if seed % 2 else pool.EXPENSIVE)
-    monkeypatch.setattr(eddy, "LARGE", 8)
+    monkeypatch.setattr(eddy, "SAMPLED", 2)
+    monkeypatch.setattr(routing, "LARGE", 8)
     case: Case = make_case(seed, queries=1 + seed * 7 % 40, rows=20 + seed * 13 % 100)
     expected = answers(case, policy="fixed")
     for name, options in ROUTINGS.items():
