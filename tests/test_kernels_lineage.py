@@ -12,7 +12,7 @@ import pytest
 from cacq.data.arrays import NO_NULLS
 from cacq.data.column import Column
 from cacq.data.types import INT64_MAX, INT64_MIN, Type
-from cacq.kernels import answers, bit_tables, intervals, lineages, pairs, texts
+from cacq.kernels import bit_tables, intervals, lineages, pairs, texts
 from cacq.query.value_sets import float_key
 
 SEEDS = range(20)
@@ -193,17 +193,3 @@ def test_tally_counts_each_live_query_of_the_mask(seed: int) -> None:
     rows, counts = np.array([1, 4, 8]), np.zeros(128, np.int64)
     pairs.tally(lineage, rows, mask, counts)
     assert counts.tolist() == [sum(slot in bits_of(lineage[i] & mask) for i in rows) for slot in range(128)]
-
-
-@pytest.mark.parametrize("tuples", [1, 2, 63, 64, 65, 130])
-def test_transpose_gives_each_query_its_tuples(tuples: int) -> None:
-    rng = np.random.default_rng(tuples)
-    live = random_words(rng, tuples, 3)
-    turned = np.zeros((192, (tuples + 63) // 64), np.uint64)
-    answers.transpose(live, turned)
-    out, counts = np.empty(tuples, np.int64), np.zeros(192, np.int64)
-    answers.count_rows(turned, counts)
-    for slot in range(192):
-        expected = [i for i in range(tuples) if int(live[i, slot // 64]) >> slot % 64 & 1]
-        assert out[: answers.positions(turned[slot], out)].tolist() == expected
-        assert answers.count(turned[slot]) == counts[slot] == len(expected)

@@ -58,7 +58,7 @@ class SourceLog:
 
     def append(self, chunk: Chunk) -> None:
         """Keep the results of one more record. Takes time for the rows of the record; for each row of it, some time
-        later, it may be copied once for each doubling of its segment."""
+        later, it may be copied a few times for each doubling of its segment."""
         segment = segment_of(chunk, self._capacity)
         self._segments.append(segment)
         self._lasts.append(chunk.lsn)
@@ -68,10 +68,10 @@ class SourceLog:
             self._merge_newest()
 
     def _merge_newest(self) -> None:
-        """Merge the newest segments with those before them that are not twice as large as all newer ones together: so
-        those that may yet grow stay few, and a row is copied only when its segment grows by half."""
+        """Merge the newest segments with those before them that are not much larger than all newer ones together: so
+        those that may yet grow stay few, and a row is copied only when its segment grows by a good part."""
         first, rows = len(self._segments) - 1, len(self._segments[-1])
-        while first > self._sealed and len(self._segments[first - 1]) < 2 * rows:
+        while first > self._sealed and len(self._segments[first - 1]) < self._capacity.growth * rows:
             first -= 1
             rows += len(self._segments[first])
         groups: list[list[Segment]] = []
@@ -173,15 +173,12 @@ class SourceLog:
 
 
 class ResultLog:
-    """The results of all sources within one budget of bytes: the oldest results go first, a segment at a time.
-
-    A segment is at most a sixteenth of the budget, unless a single record is more.
-    """
+    """The results of all sources within one budget of bytes: the oldest results go first, a segment at a time."""
 
     def __init__(self, retain_bytes: int, capacity: Capacity | None = None) -> None:
         capacity = capacity or Capacity()
         self._retain_bytes = retain_bytes
-        self._capacity = replace(capacity, nbytes=min(capacity.nbytes, retain_bytes // 16))
+        self._capacity = replace(capacity, nbytes=min(capacity.nbytes, retain_bytes // capacity.share))
         self._sources: dict[str, SourceLog] = {}
         self._held = Held()
 

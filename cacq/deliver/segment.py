@@ -35,8 +35,12 @@ class Capacity:
     rows: int = 1 << 17
     nbytes: int = 1 << 26
     """A merged segment has at most so many rows and bytes."""
+    share: int = 16
+    """And its bytes are at most one in so many of the budget, because a segment is dropped as a whole."""
     loose: int = 64
     """So many segments that may yet grow are merged when one more comes."""
+    growth: int = 4
+    """Then those are merged that are not so many times as large as all newer ones together."""
     scattered: int = 4
     """A reader that has to look at more segments that may yet grow, or at more runs of pairs, has them merged."""
     scanned: int = 512
