@@ -123,7 +123,8 @@ def sort(batch: Batch, tables: Tables, batches: Batches) -> tuple[int, int]:
         leaves = fate == lineages.LEAVES
         leaving = int(np.count_nonzero(leaves))
         if leaving:
-            batches.delivered.append(batch.keep(leaves))
+            whole = leaving == len(batch) and batch.lineage.base is None
+            batches.delivered.append(batch if whole else batch.keep(leaves))
         if not staying:
             return 0, leaving
         batch = batch.keep(fate == lineages.STAYS)
