@@ -17,7 +17,8 @@ from cacq.data.watermark import ArrivalStamp, Watermark
 from cacq.deliver.chunk import Chunk
 from cacq.deliver.log import ResultLog
 from cacq.deliver.settle import settle
-from cacq.eddy.eddy import Eddy, Survivors
+from cacq.eddy.batches import Survivors
+from cacq.eddy.eddy import Eddy
 from cacq.eddy.standing import Standing, StandingPredicates
 from cacq.eddy.tables import Tables
 from cacq.errors import FunctionError

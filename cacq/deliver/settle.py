@@ -13,7 +13,7 @@ import numpy as np
 from cacq.data.batch import Failure
 from cacq.data.lineage import bit
 from cacq.data.record import Record
-from cacq.eddy.eddy import Survivors
+from cacq.eddy.batches import Survivors
 from cacq.eddy.tables import Tables
 from cacq.errors import FunctionError
 from cacq.filters.functions import UserFunction

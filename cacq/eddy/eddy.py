@@ -8,15 +8,12 @@ waits again. A policy that can `sample` may send a slice of a large batch ahead,
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from time import perf_counter_ns
 
-import numpy as np
-
-from cacq.data.arrays import Ints, Words
 from cacq.data.batch import Batch, Failure, begin
 from cacq.data.record import Record
 from cacq.eddy import tickets
+from cacq.eddy.batches import Batches, Survivors, collect, part, sort
 from cacq.eddy.routing import SAMPLED, Policy
 from cacq.eddy.tables import Tables
 from cacq.errors import OptionError
@@ -25,23 +22,6 @@ from cacq.kernels import lineages
 TILE_BYTES = 1 << 20
 """Lineage that is worked on at a time, so that it stays in the cache."""
 MAX_TILE = 1 << 14
-
-
-@dataclass(frozen=True, eq=False)
-class Survivors:
-    """Rows of the record that at least one query wants, ascending, with their live words."""
-
-    rows: Ints
-    live: Words
-    failures: list[Failure]
-
-
-@dataclass
-class Batches:
-    """The batches of a record: those that wait for more operators, and those that have all they need, in no order."""
-
-    waiting: list[Batch] = field(default_factory=list)
-    delivered: list[Batch] = field(default_factory=list)
 
 
 class Eddy:
@@ -62,7 +42,7 @@ class Eddy:
                 stop = min(start + tile, len(record))
                 batch = begin(record, start, stop, tables.enabled, len(tables.masks), tables.layout, failures)
                 self._drain(batch, tables, batches)
-        return _collect(batches.delivered, failures, tables)
+        return collect(batches.delivered, failures, tables)
 
     def _drain(self, tile: Batch, tables: Tables, batches: Batches) -> None:
         """Route one tile until nothing of it waits."""
@@ -104,46 +84,3 @@ class Eddy:
             finishing = tables.finishing(index, batch.done)
             lineages.finish(batch.lineage, batch.layout.guards, finishing, batch.layout.live_words)
         return sort(batch, tables, batches)
-
-
-def part(batch: Batch, tuples: slice) -> Batch:
-    """Some tuples of a batch, without copying."""
-    half = Batch(batch.record, batch.rows[tuples], batch.lineage[tuples], batch.layout, batch.failures, batch.done)
-    half.wanted = batch.wanted
-    return half
-
-
-def sort(batch: Batch, tables: Tables, batches: Batches) -> tuple[int, int]:
-    """Drop the dead, deliver the complete, let the rest wait; how many stay and how many are delivered."""
-    incomplete = tables.incomplete(batch.done)
-    fate = np.empty(len(batch), np.uint8)
-    wanted = np.zeros(len(incomplete), np.uint64)
-    staying, leaving = lineages.survey(batch.lineage, incomplete, fate, wanted), 0
-    if staying < len(batch):
-        leaves = fate == lineages.LEAVES
-        leaving = int(np.count_nonzero(leaves))
-        if leaving:
-            whole = leaving == len(batch) and batch.lineage.base is None
-            batches.delivered.append(batch if whole else batch.keep(leaves))
-        if not staying:
-            return 0, leaving
-        batch = batch.keep(fate == lineages.STAYS)
-    batch.wanted = wanted
-    batches.waiting.append(batch)
-    return staying, leaving
-
-
-def _collect(delivered: list[Batch], failures: list[Failure], tables: Tables) -> Survivors:
-    """One answer of all delivered batches, in the order of rows."""
-    live_words = tables.layout.live_words
-    if not delivered:
-        return Survivors(np.empty(0, np.int64), np.empty((0, live_words), np.uint64), failures)
-    if len(delivered) == 1:
-        rows, live = delivered[0].rows, np.ascontiguousarray(delivered[0].live)
-    else:
-        rows = np.concatenate([batch.rows for batch in delivered])
-        live = np.concatenate([batch.live for batch in delivered])
-        order = np.argsort(rows)
-        rows, live = rows[order], live[order]
-    tables.fold(live)
-    return Survivors(rows, live, failures)

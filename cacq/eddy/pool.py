@@ -19,7 +19,8 @@ from weakref import finalize
 
 from cacq.data.batch import Batch
 from cacq.eddy import tickets
-from cacq.eddy.eddy import Batches, Eddy, part, sort
+from cacq.eddy.batches import Batches, part, sort
+from cacq.eddy.eddy import Eddy
 from cacq.eddy.routing import Policy
 from cacq.eddy.tables import Tables
 from cacq.filters.operator import Operator
