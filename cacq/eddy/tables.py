@@ -34,6 +34,10 @@ Keys = tuple[Expression, ...]
 """What a conjunction of plain ranges is about: one key a range."""
 
 
+MEMORY = 256
+"""Answers about operators that are done which are remembered until queries come or go."""
+
+
 class Ranges(NamedTuple):
     """Conjunctions `lows[i, k] <= keys[k] <= highs[i, k]`."""
 
@@ -68,6 +72,7 @@ class Tables:
         self._enabled = slot_set()
         self._fold: tuple[Ints, Words, Ints, Words] | None = None
         self._pending: dict[tuple[bytes, tuple[int, ...]], Words] = {}
+        self._incomplete: dict[bytes, Words] = {}
         self._stale: set[int] = set()
         self._changed = False
 
@@ -144,6 +149,7 @@ class Tables:
             self.masks[index] = operator.mask | operator.clause_mask
         self._fold = _moves(self._disjuncts, layout) if self._disjuncts else None
         self._pending.clear()
+        self._incomplete.clear()
         self._stale.clear()
         self._changed = False
 
@@ -154,7 +160,13 @@ class Tables:
 
     def incomplete(self, done: Bools) -> Words:
         """The slots that need more operators than those that are done."""
-        needed: Words = np.bitwise_or.reduce(self.masks[~done], axis=0) & self.layout.live_bits
+        key = done.tobytes()
+        needed = self._incomplete.get(key)
+        if needed is None:
+            if len(self._incomplete) > MEMORY:
+                self._incomplete.clear()
+            needed = np.bitwise_or.reduce(self.masks[~done], axis=0) & self.layout.live_bits
+            self._incomplete[key] = needed
         return needed
 
     def finishing(self, index: int, done: Bools) -> Words:
@@ -168,6 +180,8 @@ class Tables:
         key = (done.tobytes(), order)
         known = self._pending.get(key)
         if known is None:
+            if len(self._pending) > MEMORY:
+                self._pending.clear()
             done, known = done.copy(), np.empty((len(order), self.layout.width), np.uint64)
             for k, index in enumerate(order):
                 done[index] = True
