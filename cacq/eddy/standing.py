@@ -189,8 +189,13 @@ class StandingPredicates:
         return standing
 
     def look(self, record: Record) -> None:
-        """Before a record is routed: sample it, and now and then move predicates to the form that suits them."""
+        """Before a record is routed: sample it, move predicates out of words of slots that are not worth keeping, and now
+        and then to the form that suits them."""
         self._sample.look(record)
+        misplaced = self._tables.slots.misplaced()
+        if misplaced:
+            owners = {id(owner): owner for owner in map(self.in_slot, misplaced)}
+            self._move(list(owners.values()), now_sparse=False, lsn=record.lsn)
         self._waiting += len(record)
         if self._waiting >= self._interval:
             self._waiting = 0
@@ -224,6 +229,7 @@ class StandingPredicates:
         for holder in holders:
             holder._pack()
         self._take_out(standings)
+        self._tables.shrink()
         self._put(standings, now_sparse)
         for holder in holders:
             holder._move(lsn)

@@ -135,6 +135,11 @@ class Tables:
         for place in places.tolist():
             heappush(self._free_places, place)
 
+    def shrink(self) -> None:
+        """Give up the words of slots at the end that have no query."""
+        self._relay()
+        del self._installed[len(self.slots) :], self.owners[len(self.slots) :]
+
     def refresh(self) -> None:
         """Bring every array that the eddy and the kernels read in step with the tables; a no-op if nothing changed."""
         if not self._changed:
