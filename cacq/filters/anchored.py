@@ -23,7 +23,7 @@ from cacq.kernels import anchors, pair_order, slices
 from cacq.kernels.anchors import FOUND, GENERATION, Generations, Terms
 from cacq.query.normalize import Conjunction
 
-SEARCH, CANDIDATE = 50, 10
+SEARCH, CANDIDATE = 50, 7
 """Queries as index, nanoseconds: to search a segment for a row, and to look at a candidate."""
 START, QUERY, SORTED, SCANNED = 40_000, 26, 14, 0.1
 """Batch as index, nanoseconds: for a batch, for a query, for a value in a sorted column, and for a candidate."""
@@ -215,8 +215,8 @@ class AnchoredFilter:
 
     def _sorted(self, found: int, rows: int) -> Words:
         pairs = self._out[:found]
-        if len(self._out) > 8 * found + ROOM:
-            self._out = np.empty(2 * found + ROOM, np.uint64)
+        if len(self._out) > 8 * (found + ROOM):
+            self._out = np.empty(2 * (found + ROOM), np.uint64)
         if found <= FEW:
             pairs = pairs.copy()
             pairs.sort()
