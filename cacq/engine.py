@@ -27,7 +27,7 @@ from cacq.eddy.pool import PooledEddy, Workers
 from cacq.eddy.routing import Policy, make
 from cacq.errors import CacqError, CatalogError, OptionError
 from cacq.eddy.standing import Standing
-from cacq.explain import explain, operator_rows
+from cacq.explain import explain, operator_rows, source_row
 from cacq.filters.functions import UserFunction
 from cacq.handle import Query
 from cacq.query import ast
@@ -83,6 +83,7 @@ class Engine:
         self._results = ResultLog(check_whole_number(retain_bytes, "retain_bytes", 0))
         self._lsn = 0
         self._registered = 0
+        self._query_bytes = 0
         self._pushing = False
 
     def create_stream(
@@ -178,6 +179,7 @@ class Engine:
             self._leave(query)
             query._end("cancelled", self._next_lsn())
         del self._queries[query._number]
+        self._query_bytes -= query.nbytes
         self._named.pop(query.name, None)
 
     def explain(self, query: str | Query) -> dict[str, Any]:
@@ -196,10 +198,8 @@ class Engine:
             "predicates": sum(len(stream.standing) for stream in self._streams.values()),
             "operators": rows,
             "terms_skipped": sum(row["terms_skipped"] for row in rows),
-            "sources": {
-                stream.name: {"tuples": stream.tuples, "late": stream.late, "watermark": stream.watermark.value}
-                for stream in self._streams.values()
-            },
+            "sources": {stream.name: source_row(stream) for stream in self._streams.values()},
+            "query_bytes": self._query_bytes,
             "results": {"bytes": self._results.nbytes},
         }
 
@@ -237,6 +237,7 @@ class Engine:
             self._registered += 1
         query = Query(self, self._streams[plan.template.source], self._registered, name, plan, standing)
         self._queries[query._number] = query
+        self._query_bytes += query.nbytes
         if name is not None:
             self._named[name] = query
         return query

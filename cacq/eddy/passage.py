@@ -30,9 +30,7 @@ class Passage:
     def __init__(self) -> None:
         self._batches = 0
 
-    def visit(
-        self, order: Sequence[int], batch: Batch, needs_more: bool, tables: Tables, batches: Batches
-    ) -> None:
+    def visit(self, order: Sequence[int], batch: Batch, needs_more: bool, tables: Tables, batches: Batches) -> None:
         """The batch through these filters, all of them direct; whether it needs others as well."""
         filters = [_filter(tables, index) for index in order]
         self._batches = (self._batches + 1) % LOOK

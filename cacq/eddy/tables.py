@@ -204,6 +204,16 @@ class Tables:
         index = self._home.get(_key(term))
         return None if index is None else self.operators[index]
 
+    @property
+    def places_taken(self) -> int:
+        """How many predicates are in the anchored filter."""
+        return self._places - len(self._free_places)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the operators of dense lineage."""
+        return self.bits.nbytes + sum(operator.nbytes for operator in self.operators.values())
+
     def operators_in_use(self) -> list[Operator | AnchoredFilter]:
         """All operators, for statistics."""
         return [*self.operators.values(), *([] if self.anchored.empty else [self.anchored])]

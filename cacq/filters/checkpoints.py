@@ -48,6 +48,12 @@ class Checkpoints:
         """Whether every cut has a row of its own, so that `locate` says all."""
         return not self._used_slabs
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes held besides the rows of bits."""
+        held = (self.rows, self.bounds, self._slabs, self._cuts, self._codes, self._directory)
+        return sum(array.nbytes for array in held)
+
     def locate(self, keys: Ints, valid: Bools, null_row: int, out: Int32s) -> None:
         """The row of the matrix for each key, if `flat`."""
         self._direct()
@@ -56,9 +62,7 @@ class Checkpoints:
     def narrow(self, lineage: Words, keys: Ints, blocks: Ints) -> None:
         """AND the bits at each key into the lineage, `blocks` being `blocks_of` them or ~row for a row of its own."""
         matrix = self._bits.matrix
-        checkpoints.narrow_between(
-            lineage, keys, blocks, self.rows, self._slabs, self._cuts, self._codes, matrix
-        )
+        checkpoints.narrow_between(lineage, keys, blocks, self.rows, self._slabs, self._cuts, self._codes, matrix)
 
     def blocks_of(self, keys: Ints) -> Ints:
         """The block of each key."""

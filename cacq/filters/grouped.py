@@ -81,6 +81,11 @@ class GroupedFilter(Operator):
         belongs to a clause."""
         return self._plain and not self._clause_terms and self._checkpoints.flat
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its arrays, without its rows of bits."""
+        return super().nbytes + self._lows.nbytes + self._highs.nbytes + self._checkpoints.nbytes
+
     def refresh(self, layout: Layout) -> None:
         """Columns are only ever added or taken away behind all others, so nothing but the masks has to follow."""
         self._layout = layout

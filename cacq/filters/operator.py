@@ -147,6 +147,11 @@ class Operator(ABC):
         for counts, layout in twin._errors.noted:
             self._errors.add(counts, layout)
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its arrays, without rows of bits that it shares with others."""
+        return self.mask.nbytes + self.clause_mask.nbytes
+
     def retire(self) -> None:
         """The last term has gone: give back what is shared with other operators."""
 
