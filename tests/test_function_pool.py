@@ -211,10 +211,10 @@ def test_an_interrupt_ends_the_push_and_the_next_one_works() -> None:
 
 def test_control_c_ends_a_push_that_waits_for_a_function() -> None:
     """The function sends the signal and then does not return; the push ends all the same."""
-    go_on = threading.Event()
+    go_on, once = threading.Event(), threading.Lock()
 
     def slow(a: int) -> bool:
-        if a == 0 and not go_on.is_set():
+        if once.acquire(blocking=False):
             signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
         if not go_on.wait(PATIENCE):
             go_on.set()  # one row is enough to wait for
