@@ -25,14 +25,14 @@ from cacq.deliver.log import ResultLog
 from cacq.eddy.eddy import Eddy
 from cacq.eddy.pool import PooledEddy, Workers
 from cacq.eddy.routing import Policy, make
-from cacq.errors import CacqError, CatalogError, OptionError
 from cacq.eddy.standing import Standing
+from cacq.errors import CacqError, CatalogError, OptionError
 from cacq.explain import explain, operator_rows, source_row
 from cacq.filters.functions import UserFunction
 from cacq.handle import Query
+from cacq.plan import Plan, Planner
 from cacq.query import ast
 from cacq.query.names import nearest
-from cacq.plan import Plan, Planner
 from cacq.stream import Definition, Pushed, Stream
 
 

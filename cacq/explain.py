@@ -81,7 +81,8 @@ def operator_rows(stream: Stream) -> list[dict[str, Any]]:
 
 
 def source_row(stream: Stream) -> dict[str, Any]:
-    """The counters of a stream: its tuples, its predicates by form, how often one changed its form, bytes of operators."""
+    """The counters of a stream: its tuples, its predicates by form, how often one changed its form, bytes of
+    operators."""
     tables = stream.tables
     return {
         "tuples": stream.tuples,

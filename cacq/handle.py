@@ -8,8 +8,8 @@ from cacq.data.types import Type
 from cacq.deliver.cursor import Cursor
 from cacq.deliver.deltas import Deltas
 from cacq.deliver.project import project
-from cacq.errors import OptionError
 from cacq.eddy.standing import Standing
+from cacq.errors import OptionError
 from cacq.plan import Plan
 from cacq.stream import Stream
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 OVERHEAD = 600
-"""Bytes of the objects around a query of two or three ranges: handle, tenancy, predicate, text, entries in dicts (measured
-with tracemalloc over 50,000 queries of the selections workload)."""
+"""Bytes of the objects around a query of two or three ranges: handle, tenancy, predicate, text, entries in dicts
+(measured with tracemalloc over 50,000 queries of the selections workload)."""
 
 
 class Query(Cursor):

@@ -48,7 +48,8 @@ class Sample:
         self._sorted.clear()
 
     def shares(self, key: int, lows: Ints, highs: Ints) -> Floats:
-        """The estimated share of rows with `low <= key <= high`: what the sample says, and a guess while it is small."""
+        """The estimated share of rows with `low <= key <= high`: what the sample says, and a guess while it is
+        small."""
         guess = np.where(lows == highs, EQUAL, BETWEEN)
         limits = np.iinfo(np.int64)
         guess[(lows == limits.min) | (highs == limits.max)] = OPEN

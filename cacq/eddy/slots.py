@@ -1,7 +1,7 @@
 """Which bit of the lineage belongs to which query.
 
-Words of 64 slots come in classes by how many clause columns stand behind them: 0, 1, 2, 4, 8 or 16. A query takes a slot
-in a word of the smallest class that has room for its clauses, so that queries without disjunctions over several
+Words of 64 slots come in classes by how many clause columns stand behind them: 0, 1, 2, 4, 8 or 16. A query takes a
+slot in a word of the smallest class that has room for its clauses, so that queries without disjunctions over several
 operators carry no clause columns.
 """
 
@@ -59,8 +59,8 @@ class Slots:
         return self._layout
 
     def misplaced(self) -> list[int]:
-        """Slots that could be given up for earlier ones, where most are free: those of the last word if they all would find
-        room in others of their class; all of them where they are no more than fill a word."""
+        """Slots that could be given up for earlier ones, where most are free: those of the last word if they all would
+        find room in others of their class; all of them where they are no more than fill a word."""
         if len(self) <= SPARE or 2 * self._taken > len(self):
             return []
         if self._taken <= WORD:

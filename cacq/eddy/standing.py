@@ -1,9 +1,9 @@
 """The standing predicates of one source: queries with the same predicate share one, installed once (SEMANTICS 19).
 
-A predicate that is a conjunction of plain ranges, the common case, is its keys and the bytes of its bounds; any other is its
-normal form. Each is installed dense, in slots of the tables, or sparse, in a place of the anchored filter, as `Forms`
-decides; the decision is looked at again as the data changes, a few predicates at a time, and a predicate then moves: it is
-uninstalled and installed at a batch boundary, and its queries carry on with the results of its new place.
+A predicate that is a conjunction of plain ranges, the common case, is its keys and the bytes of its bounds; any other
+is its normal form. Each is installed dense, in slots of the tables, or sparse, in a place of the anchored filter, as
+`Forms` decides; the decision is looked at again as the data changes, a few predicates at a time, and a predicate then
+moves: it is uninstalled and installed at a batch boundary, and its queries carry on with the results of its new place.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class Holder(Protocol):
 
 
 class Standing:
-    """One installed predicate. `slots` are its disjuncts', the first one the query's; a slot below 0 is a place, ~place, in
-    the anchored filter. There are none where no row can satisfy it."""
+    """One installed predicate. `slots` are its disjuncts', the first one the query's; a slot below 0 is a place,
+    ~place, in the anchored filter. There are none where no row can satisfy it."""
 
     __slots__ = ("_holders", "keys", "signature", "slots")
 
@@ -133,7 +133,7 @@ class StandingPredicates:
         keys, held = self._ranged.setdefault(keys, (keys, {}))
         packed = np.concatenate([lows, highs], axis=1).tobytes()
         size = 16 * len(keys)
-        never = (lows > highs).any(axis=1).tolist()
+        never: list[bool] = np.any(lows > highs, axis=1).tolist()
         found: list[Standing] = []
         for i in range(len(lows)):
             if never[i]:
@@ -189,8 +189,8 @@ class StandingPredicates:
         return standing
 
     def look(self, record: Record) -> None:
-        """Before a record is routed: sample it, move predicates out of words of slots that are not worth keeping, and now
-        and then to the form that suits them."""
+        """Before a record is routed: sample it, move predicates out of words of slots that are not worth keeping, and
+        now and then to the form that suits them."""
         self._sample.look(record)
         misplaced = self._tables.slots.misplaced()
         if misplaced:

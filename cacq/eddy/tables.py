@@ -2,8 +2,8 @@
 
 `install` and `uninstall` are the only writers of operators. Entry i of a batch's `done` stands for operator i. The
 paper's completionMask of a query is its column in `masks`, which is kept by operator: row i has the slots with a term
-in operator i and the clauses that it has a term of. So a slot is complete when no operator that is not done has its bit,
-and a clause is finished when none has its clause bit: both are one OR of rows, however many queries there are.
+in operator i and the clauses that it has a term of. So a slot is complete when no operator that is not done has its
+bit, and a clause is finished when none has its clause bit: both are one OR of rows, however many queries there are.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class Tables:
         self._installed[slot] = self.owners[slot] = None
         if installed and not isinstance(installed[0], tuple):
             for key in installed:
-                self._remove(Target(slot, ALONE), key)  # type: ignore[arg-type]
+                self._remove(Target(slot, ALONE), key)
         else:
             for target, term in _targets(slot, installed):  # type: ignore[arg-type]
                 self._remove(target, _key(term), term)
@@ -121,8 +121,8 @@ class Tables:
         self._changed = True
 
     def install_sparse(self, keys: Ints, lows: Ints, highs: Ints, rest: Mapping[int, Conjunction]) -> Ints:
-        """Give predicates, each a row of ranges with its anchor first, a place each in the anchored filter; `rest[i]` are
-        the further clauses of the i-th."""
+        """Give predicates, each a row of ranges with its anchor first, a place each in the anchored filter; `rest[i]`
+        are the further clauses of the i-th."""
         places = np.array([self._take_place() for _ in range(len(keys))], np.int64)
         first = np.arange(len(keys) + 1) * keys.shape[1]
         clauses = {int(places[i]): conjunction for i, conjunction in rest.items()}

@@ -12,7 +12,8 @@ from cacq.data.arrays import Int32s, Words
 
 ONES = ~np.uint64(0)
 SPARE_COLUMNS, SPARE_ROWS = 8, 4
-"""An eighth more columns and a fourth more rows than asked for, so that copies are rare and little is held for nothing."""
+"""An eighth more columns and a fourth more rows than asked for, so that copies are rare and little is held for
+nothing."""
 
 
 class BitRows:

@@ -1,11 +1,12 @@
 """Which queries accept which keys, for one grouped filter: rows of bits at checkpoints and single flips in between.
 
 Observations the design rests on. A set of keys is a row of cuts at which membership flips, so all sets together are a
-sorted sequence of flips, and the bits at a key are the bits at any earlier point XOR the flips since. With few cuts every
-cut gets a row (a checkpoint) and a key costs one search. With many, rows are kept for a budget of bytes and the flips
-in between are applied one by one, at most SLAB of them. Both are one structure that is changed in place: a flip toggles its
-bit in all rows behind it, a full slab is split by one more row, a row that says the same as the row before it is given
-back. So adding and taking out cost the same, a few strided writes, and nothing is ever rebuilt in the middle of a flow.
+sorted sequence of flips, and the bits at a key are the bits at any earlier point XOR the flips since. With few cuts
+every cut gets a row (a checkpoint) and a key costs one search. With many, rows are kept for a budget of bytes and the
+flips in between are applied one by one, at most SLAB of them. Both are one structure that is changed in place: a flip
+toggles its bit in all rows behind it, a full slab is split by one more row, a row that says the same as the row before
+it is given back. So adding and taking out cost the same, a few strided writes, and nothing is ever rebuilt in the
+middle of a flow.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """The grouped filter: all predicates on one key, of all queries, in one search.
 
-The key is an attribute or an expression without constants. Each predicate accepts a set of keys; `Checkpoints` holds for
-every key the queries that accept it. A tuple costs one search and one AND of words, however many predicates there are.
-Two more rows of bits stand beside the checkpoints: NULL, and FAILED for tuples on which a user function in the key raised.
+The key is an attribute or an expression without constants. Each predicate accepts a set of keys; `Checkpoints` holds
+for every key the queries that accept it. A tuple costs one search and one AND of words, however many predicates there
+are. Two more rows of bits stand beside the checkpoints: NULL, and FAILED for tuples on which a user function in the key
+raised.
 """
 
 from __future__ import annotations
@@ -132,6 +133,7 @@ class GroupedFilter(Operator):
         self._flip(target, values, self._checkpoints.unflip)
 
     def retire(self) -> None:
+        super().retire()
         self._checkpoints.give_back()
         self._bits.give_back(np.array([self._null_row, self._failed_row], np.int32))
 
