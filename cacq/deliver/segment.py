@@ -221,13 +221,18 @@ def _column(segment: Segment, name: str, type: Type) -> Column:
     return Column(type, pa.nulls(rows, pa.large_string()) if type is Type.STRING else np.zeros(rows, type.dtype))
 
 
+JOINED = 1 << 18
+"""Bytes of lineage up to which neighbours are joined: 64 records of 256 rows and 20,000 queries took 24 ms without this."""
+
+
 def _packed(blocks: list[Block], most: int) -> list[Block]:
     """Neighbours that are scanned joined, as long as they have at most so many rows; larger ones are not copied."""
     packed: list[Block] = []
     for run in runs_of(blocks):
         group: list[Block] = []
         for block in run:
-            if group and block.stop - group[0].start > most:
+            rows = block.stop - group[0].start if group else 0
+            if rows > most or 8 * rows * block.layout.live_words > JOINED:
                 packed.append(join(group) if len(group) > 1 else group[0])
                 group = []
             group.append(block)
