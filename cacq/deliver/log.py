@@ -16,8 +16,12 @@ from typing import NamedTuple
 from cacq.data.types import NEVER
 from cacq.deliver.chunk import Chunk
 from cacq.deliver.pick import Pick
-from cacq.deliver.segment import Capacity, Segment, merge, segment_of
-from cacq.deliver.tenancy import UNKNOWN, Sums, Tenancy
+from cacq.deliver.segment import NO_SEGMENT, Capacity, Segment, merge, segment_of
+from cacq.deliver.tenancy import UNKNOWN, Farewell, Sums, Tenancy
+
+
+NEARLY = 8
+"""When all but one in so many bytes are used, what will go next is counted ahead."""
 
 
 class Span(NamedTuple):
@@ -46,6 +50,7 @@ class SourceLog:
         self._lasts = array("q")
         self._sealed = 0
         self._dropped = Sums()
+        self._farewell = Farewell(NO_SEGMENT)
         self._beginning: deque[Tenancy] = deque()
         self._ending: deque[Tenancy] = deque()
         self.newest = -1
@@ -134,8 +139,16 @@ class SourceLog:
         self._sealed = max(0, self._sealed - 1)
         self._held.nbytes -= segment.nbytes
         self._pass_marks(segment.last_lsn, segment)
-        self._dropped.add(segment)
+        farewell = self._farewell if self._farewell.segment is segment else Farewell(segment)
+        farewell.count()
+        self._dropped.add(farewell)
         self._pass_marks(self.oldest)
+
+    def prepare(self, nbytes: int) -> None:
+        """Count about so many bytes of the oldest segment, which will have to go soon."""
+        if self._farewell.segment is not self._segments[0]:
+            self._farewell = Farewell(self._segments[0])
+        self._farewell.count(nbytes)
 
     def _pass_marks(self, lsn: int, going: Segment | None = None) -> None:
         """Note the sums at every beginning and end of a tenancy before the record `lsn`. All records before it have
@@ -194,8 +207,13 @@ class ResultLog:
     def append(self, source: str, chunk: Chunk) -> None:
         """Keep a chunk, and drop the oldest segments that are too much."""
         self.source(source).append(chunk)
+        if self._held.nbytes > self._retain_bytes - self._retain_bytes // NEARLY:
+            self._oldest().prepare(2 * (chunk.live.nbytes + chunk.pairs.nbytes))
         while self._held.nbytes > self._retain_bytes:
-            min(self._sources.values(), key=lambda log: log.oldest).drop_oldest()
+            self._oldest().drop_oldest()
+
+    def _oldest(self) -> SourceLog:
+        return min(self._sources.values(), key=lambda log: log.oldest)
 
     def _check(self) -> None:
         """The bytes add up and are within the budget (used by tests)."""

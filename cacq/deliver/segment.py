@@ -63,6 +63,15 @@ class Run:
             PAIRED, self.pairs, ~slot, max(start - self.start, 0), min(stop - self.start, self.rows), self.start
         )
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the pairs."""
+        return int(self.pairs.nbytes)
+
+    def add_counts(self, out: Ints) -> None:
+        """Add to each place's entry how many rows its query wants."""
+        answers.tally_pairs(self.pairs, out)
+
 
 class Segment:
     """Rows of several records in the order of (LSN, row), and which queries want which."""
@@ -113,20 +122,20 @@ class Segment:
         return [block.pick(slot, start, stop) for block in self._dense(start, stop) if slot in block.layout]
 
     def count(self, slot: int, start: int, stop: int) -> int:
-        """How many rows of [start, stop) the query in a slot wants."""
-        return sum(pick.size() for pick in self.picks(slot, start, stop))
+        """How many rows of [start, stop) the query in a slot wants. Turns nothing: it is for segments that are going."""
+        if slot < 0:
+            return sum(pick.size() for pick in self.picks(slot, start, stop))
+        blocks = [block for block in self._blocks if block.overlap(start, stop) and slot in block.layout]
+        return sum(block.pick(slot, start, stop).size() for block in blocks)
 
     def slots(self) -> tuple[int, int]:
         """How many dense slots and sparse places an array needs to have an entry for each that occurs."""
         places = max((int(run.pairs[-1] >> answers.SHIFT) + 1 for run in self._runs), default=0)
         return max((slots_in(block.layout) for block in self._blocks), default=0), places
 
-    def add_counts(self, dense: Ints, sparse: Ints) -> None:
-        """Add to the entry of each dense slot and of each sparse place how many rows its query wants."""
-        for block in self._blocks:
-            block.add_counts(dense)
-        for run in self._runs:
-            answers.tally_pairs(run.pairs, sparse)
+    def lineage(self) -> list[Block | Run]:
+        """All parts of its lineage."""
+        return [*self._blocks, *self._runs]
 
     def _dense(self, start: int, stop: int) -> list[Block]:
         """The blocks that hold [start, stop), turned if that pays."""
@@ -238,3 +247,6 @@ def _packed(blocks: list[Block], most: int) -> list[Block]:
             group.append(block)
         packed.append(join(group) if len(group) > 1 else group[0])
     return packed
+
+
+NO_SEGMENT = Segment((array("q"), array("q")), np.empty(0, np.int64), {}, [], [], Capacity())

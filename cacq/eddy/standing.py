@@ -165,7 +165,7 @@ class StandingPredicates:
         if new:
             self._count = sum(len(held) for _, held in self._ranged.values()) + len(self._others)
             self._put(new, now_sparse=False)
-            self._interval, self._round = OFTEN, None
+            self._interval = OFTEN
 
     def let_go(self, standing: Standing, holder: Holder) -> None:
         """One holder less; with the last one the predicate is uninstalled."""
