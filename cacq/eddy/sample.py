@@ -33,7 +33,7 @@ class Sample:
     def look(self, record: Record) -> None:
         """Take some rows of a record, if enough rows have passed since the last look."""
         self._waiting += len(record)
-        if self._waiting <= self._held // LOOKS or not len(self._keys):
+        if self._waiting <= self._held // LOOKS or not len(self._keys) or not len(record):
             return
         self._waiting = 0
         self._make_room()
