@@ -92,6 +92,8 @@ class SourceLog:
     def read(self, tenancy: Tenancy) -> list[Span]:
         """Where the results of a tenancy stand that it has not got yet; those that are dropped left out."""
         after = max(tenancy.since, tenancy.read)
+        if after >= tenancy.until:
+            return []  # it has ended and was read since
         first = bisect_right(self._lasts, after)
         if len(self._segments) - max(first, self._sealed) > self._capacity.scattered:
             self._merge_newest()
