@@ -33,28 +33,27 @@ SEED = 7
 
 
 class Clauses:
-    """Lineage of n queries with a clause each, half of the clauses true."""
+    """Lineage of n queries with a clause each, half of the clauses open."""
 
     case = "clauses: guarded words"
 
     def __init__(self, queries: int, tuples: int) -> None:
         self.words = (queries + 63) // 64
+        self.layout = Layout([1] * self.words)
         rng = np.random.default_rng(SEED)
-        self.lineage: Words = rng.integers(0, 1 << 63, (tuples, 2 * self.words), dtype=np.uint64)
-        self.mask = np.full(self.words, ~np.uint64(0), np.uint64)
-        self.guards = np.arange(self.words)
+        self.lineage: Words = rng.integers(0, 1 << 63, (tuples, self.layout.width), dtype=np.uint64)
         self.scratch = self.lineage.copy()
 
     def run(self) -> None:
         self.scratch[:] = self.lineage
-        lineages.finish(self.scratch, self.guards, self.mask, self.words)
+        lineages.finish(self.scratch, self.layout.clauses, self.layout.guards, ~self.layout.live_bits)
 
     def settle(self) -> None:
         pass
 
     def checksum(self) -> str:
         self.run()
-        return _digest(self.scratch[:, : self.words])
+        return _digest(self.layout.live(self.scratch))
 
 
 class GatheredClauses(Clauses):
@@ -66,7 +65,8 @@ class GatheredClauses(Clauses):
         self.scratch[:] = self.lineage
         slots = np.arange(self.words * 64)
         bits = np.uint64(1) << (slots % 64).astype(np.uint64)
-        gather_clauses(self.scratch, self.words + slots // 64, bits, slots // 64, bits)
+        guards = self.layout.columns[slots // 64]
+        gather_clauses(self.scratch, guards + 1, bits, guards, bits)
 
 
 class Residuals:
@@ -78,8 +78,7 @@ class Residuals:
         rng = np.random.default_rng(SEED)
         self.constants = rng.integers(-100, 100, queries).tolist()
         self.left, self.right = rng.integers(0, 100, tuples), rng.integers(0, 100, tuples)
-        words = range((queries + 63) // 64)
-        self.layout = Layout(words, [0] * len(words))
+        self.layout = Layout([0] * ((queries + 63) // 64))
         self.live = np.zeros((tuples, self.layout.live_words), np.uint64)
         self.enabled = np.zeros(self.layout.live_words, np.uint64)
         for slot in range(queries):

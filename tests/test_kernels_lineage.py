@@ -11,8 +11,9 @@ import pytest
 
 from cacq.data.arrays import NO_NULLS
 from cacq.data.column import Column
-from cacq.data.types import INT64_MAX, INT64_MIN, Type
-from cacq.kernels import bit_tables, intervals, lineages, pairs, texts
+from cacq.data.lineage import Layout, drop, put, slot_set
+from cacq.data.types import Type
+from cacq.kernels import answers, intervals, lineages, pairs, texts
 from cacq.query.value_sets import float_key
 
 SEEDS = range(20)
@@ -25,20 +26,6 @@ def random_words(rng: np.random.Generator, *shape: int) -> np.ndarray:
 
 def bits_of(row: np.ndarray) -> set[int]:
     return {w * 64 + b for w, word in enumerate(row) for b in range(64) if int(word) >> b & 1}
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_intervals_of_integers_count_the_cuts_at_or_below(seed: int) -> None:
-    rng = random.Random(seed)
-    domain = [INT64_MIN, -3, -1, 0, 1, 2, 5, INT64_MAX]
-    cuts = np.array(sorted(rng.sample(domain, rng.randint(0, len(domain)))), np.int64)
-    values = np.array(rng.choices(domain, k=50), np.int64)
-    valid = np.array([rng.random() < 0.8 for _ in values])
-    out = np.empty(50, np.int32)
-    intervals.of_integers(values, NO_NULLS, cuts, out)
-    assert out.tolist() == [sum(cut <= value for cut in cuts.tolist()) for value in values.tolist()]
-    intervals.of_integers(values, valid, cuts, out)
-    assert all(out[~valid] == len(cuts) + 1)
 
 
 def test_float_keys_of_the_kernel_are_those_of_the_planner() -> None:
@@ -62,60 +49,106 @@ def test_intervals_of_text_follow_code_points(seed: int) -> None:
     assert out.tolist() == [sum(cut <= value for cut in cuts) for value in values]
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_sweep_carries_each_flip_to_the_rows_below(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    table = np.zeros((9, 3), np.uint64)
-    rows, words = rng.integers(0, 8, 30), rng.integers(0, 3, 30)
-    bits = np.uint64(1) << rng.integers(0, 64, 30, dtype=np.uint64)
-    bit_tables.flip(table, rows, words, bits)
-    bit_tables.sweep(table, 8)
-    for row in range(8):
-        expected = [0, 0, 0]
-        for r, w, b in zip(rows, words, bits, strict=True):
-            if r <= row:
-                expected[w] ^= int(b)
-        assert table[row].tolist() == expected
-    assert not table[8].any()
+def some_layout(rng: np.random.Generator) -> Layout:
+    """Four words of slots with up to four clause columns behind each."""
+    return Layout(rng.integers(0, 5, 4).tolist())
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_narrow_finish_settled_and_survey_agree_with_sets_of_bits(seed: int) -> None:
+def test_a_layout_gives_every_bit_a_place_of_its_own(seed: int) -> None:
+    depths = np.random.default_rng(seed).integers(0, 5, 4).tolist()
+    layout = Layout(depths)
+    live = [layout.column(word * 64) for word in range(4)]
+    clauses = {layout.column(word * 64, clause): live[word] for word in range(4) for clause in range(depths[word])}
+    assert sorted([*live, *clauses]) == list(range(layout.width))
+    assert layout.columns.tolist() == live and layout.live_words == 4
+    assert dict(zip(layout.clauses.tolist(), layout.guards.tolist(), strict=True)) == clauses
+    assert bits_of(layout.live_bits) == {column * 64 + bit for column in live for bit in range(64)}
+    longer = Layout([*depths, 2])
+    assert longer.columns[:4].tolist() == live, "a new word moves no column"
+    slots = slot_set()
+    for slot in (0, 63, 64, 200):
+        put(slots, slot)
+    drop(slots, 64)
+    drop(slots, 10_000)
+    spread = layout.spread(slots)
+    assert bits_of(spread) == {layout.column(slot) * 64 + slot % 64 for slot in (0, 63, 200)}
+    assert layout.slots_of(layout.live(spread.reshape(1, -1))[0]) == [0, 63, 200]
+    assert 255 in layout and 256 not in layout
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_narrow_is_and_with_the_row_of_each_tuple(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    live_words, guards = 3, np.array([2, 2, 0])
-    lineage, table = random_words(rng, 17, 6), random_words(rng, 4, 6)
+    lineage, matrix = random_words(rng, 17, 6), random_words(rng, 4, 8)  # a matrix has spare columns
     rows = rng.integers(0, 4, 17).astype(np.int32)
-    mask = random_words(rng, 3)
+    expected = [bits_of(lineage[i]) & bits_of(matrix[rows[i], :6]) for i in range(17)]
+    lineages.narrow(lineage, rows, matrix)
+    assert [bits_of(row) for row in lineage] == expected
 
-    expected = lineage.copy()
-    for i in range(17):
-        expected[i, :3] &= table[rows[i], :3]
-        expected[i, 3:] |= table[rows[i], 3:]
-    lineages.narrow(lineage, rows, table, live_words)
-    assert np.array_equal(lineage, expected)
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_narrow_all_goes_through_filters_as_far_as_a_tuple_must(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    layout = some_layout(rng)
+    filters, width = 4, layout.width
+    lineage = random_words(rng, 40, width)
+    matrix = random_words(rng, 5, width + 1) | random_words(rng, 5, width + 1)
+    matrix[4] = 0
+    rows = rng.integers(0, 5, (filters, 40)).astype(np.int32)
+    checks = rng.random(filters) < 0.7
+    pending = np.array([random_words(rng, width) & random_words(rng, width) & layout.live_bits for _ in range(filters)])
+    pending[-1] = 0
+    live, counts = bits_of(layout.live_bits), np.zeros((filters, 2), np.int64)
+
+    expected, stops = [bits_of(row) for row in lineage], np.zeros((filters, 2), np.int64)
+    for i in range(40):
+        for k in range(filters):
+            expected[i] &= bits_of(matrix[rows[k, i], :width])
+            if checks[k] and not expected[i] & bits_of(pending[k]):
+                stops[k] += (1, bool(expected[i] & live))
+                break
+    lineages.narrow_all(lineage, rows, matrix, pending, checks, layout.live_bits, counts)
+    assert [bits_of(row) for row in lineage] == expected
+    assert counts.tolist() == stops.tolist()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_settled_finish_and_survey_agree_with_sets_of_bits(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    layout = some_layout(rng)
+    clauses, guards, live_bits = layout.clauses, layout.guards, layout.live_bits
+    lineage = random_words(rng, 17, layout.width)
+    closing = random_words(rng, layout.width) & ~live_bits
+    closing[rng.random(layout.width) < 0.3] = 0
 
     true_already = sum(
-        int(lineage[i, 3 + c] & lineage[i, guards[c]] & mask[c]).bit_count() for i in range(17) for c in range(3)
+        len((bits_of(row[g : g + 1]) - bits_of(row[c : c + 1])) & bits_of(closing[c : c + 1]))
+        for row in lineage
+        for c, g in zip(clauses, guards, strict=True)
     )
-    assert lineages.settled(lineage, guards, mask, live_words) == true_already
+    assert lineages.settled(lineage, clauses, guards, closing) == true_already
 
-    for i in range(17):
-        for c in range(3):
-            expected[i, guards[c]] &= expected[i, 3 + c] | ~mask[c]
-    lineages.finish(lineage, guards, mask, live_words)
-    assert np.array_equal(lineage, expected)
+    expected = [bits_of(row) for row in lineage]
+    for mine, row in zip(expected, lineage, strict=True):
+        for c, g in zip(clauses.tolist(), guards.tolist(), strict=True):
+            mine -= {g * 64 + bit for bit in bits_of(row[c : c + 1]) & bits_of(closing[c : c + 1])}
+    lineages.finish(lineage, clauses, guards, closing)
+    assert [bits_of(row) for row in lineage] == expected
 
-    lineage[3, :3], lineage[4, :3] = 0, 0
-    incomplete = random_words(rng, 3)
-    lineage[4, 1] = ~incomplete[1] & np.uint64(255) | np.uint64(256) & ~incomplete[1]
-    fate, wanted = np.empty(17, np.uint8), np.zeros(3, np.uint64)
-    staying = lineages.survey(lineage, incomplete, fate, wanted)
+    incomplete = random_words(rng, layout.width) & live_bits
+    lineage[3] &= ~live_bits  # dead, whatever clauses are open
+    lineage[4] &= ~incomplete
+    lineage[4, layout.columns[0]] = ~incomplete[layout.columns[0]]
+    fate, wanted = np.empty(17, np.uint8), np.zeros(layout.width, np.uint64)
+    staying = lineages.survey(lineage, incomplete, live_bits, fate, wanted)
     fates = [
-        lineages.STAYS if bits_of(row[:3] & incomplete) else lineages.LEAVES if bits_of(row[:3]) else lineages.DEAD
+        lineages.STAYS if bits_of(row & incomplete) else lineages.LEAVES if bits_of(row & live_bits) else lineages.DEAD
         for row in lineage
     ]
+    assert fates[3:5] == [lineages.DEAD, lineages.LEAVES]
     assert fate.tolist() == fates and staying == fates.count(lineages.STAYS)
-    assert bits_of(wanted) == set().union(*(bits_of(row[:3] & incomplete) for row in lineage))
+    assert bits_of(wanted) == set().union(*(bits_of(row & incomplete) for row in lineage))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -142,7 +175,7 @@ def test_fold_and_wanting_agree_with_sets_of_bits(seed: int) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_pairs_are_those_that_a_live_query_needs(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    lineage = random_words(rng, 12, 4)  # two live words, two clause words guarded by word 1
+    lineage = random_words(rng, 12, 4)  # a word without clauses; one with two clause columns
     slots = rng.choice(128, 9, replace=False)
     alone = (slots < 64) | (rng.random(9) < 0.5)
     guards = slots // 64
@@ -157,7 +190,7 @@ def test_pairs_are_those_that_a_live_query_needs(seed: int) -> None:
             needed = False
             for t in range(first[p], first[p + 1]):
                 if lineage[i, guards[t]] & bits[t]:
-                    if words[t] != guards[t] and lineage[i, words[t]] & bits[t]:
+                    if words[t] != guards[t] and not lineage[i, words[t]] & bits[t]:
                         spared += 1
                     else:
                         needed = True
@@ -180,8 +213,8 @@ def test_pairs_are_those_that_a_live_query_needs(seed: int) -> None:
         for t in range(first[p], first[p + 1]):
             if words[t] == guards[t] and not true:
                 after[i, words[t]] &= ~bits[t]
-            if words[t] != guards[t] and true:
-                after[i, words[t]] |= bits[t]
+            if words[t] != guards[t] and true:  # its clause is open no more
+                after[i, words[t]] &= ~bits[t]
     pairs.apply(lineage, first, words, guards, bits, rows, predicates, truth)
     assert np.array_equal(lineage, after)
 
@@ -193,3 +226,28 @@ def test_tally_counts_each_live_query_of_the_mask(seed: int) -> None:
     rows, counts = np.array([1, 4, 8]), np.zeros(128, np.int64)
     pairs.tally(lineage, rows, mask, counts)
     assert counts.tolist() == [sum(slot in bits_of(lineage[i] & mask) for i in rows) for slot in range(128)]
+
+
+@pytest.mark.parametrize("words", [1, 8, 11])
+@pytest.mark.parametrize("tuples", [1, 2, 63, 64, 65, 130])
+def test_transpose_gives_each_query_its_tuples(tuples: int, words: int) -> None:
+    rng = np.random.default_rng(tuples)
+    live = random_words(rng, tuples, words)
+    expected = [[i for i in range(tuples) if int(live[i, slot // 64]) >> slot % 64 & 1] for slot in range(words * 64)]
+    for cut in {0, 1, tuples // 2, tuples - 1}:
+        turned = np.zeros((words * 64, (tuples + 63) // 64), np.uint64)
+        for first, last in ((0, cut), (cut, tuples)):
+            if first < last:
+                answers.transpose(live[first:last], first, turned)
+        assert [sorted(bits_of(row)) for row in turned] == expected, cut
+    counts = np.full((2, words * 64), 5, np.int64)
+    answers.count_rows(turned, counts[0])
+    answers.count_columns(live, counts[1])
+    assert counts.tolist() == [[5 + len(rows) for rows in expected]] * 2
+
+
+def test_pairs_are_tallied_by_place() -> None:
+    pairs_of = [(0, 3), (0, 9), (2, 0), (2, 2**32 - 1), (7, 1)]
+    counts = np.ones(8, np.int64)
+    answers.tally_pairs(np.array([place << 32 | row for place, row in pairs_of], np.uint64), counts)
+    assert counts.tolist() == [3, 1, 3, 1, 1, 1, 1, 2]

@@ -13,10 +13,10 @@ from cacq.kernels.compiled import ZERO, kernel
 
 @kernel
 def gather_clauses(lineage: Words, clause_words: Ints, clause_bits: Words, words: Ints, bits: Words) -> None:
-    """Clauses in slots of their own: each is looked up and cleared in its query, bit by bit."""
+    """Clauses in slots of their own: each is looked up and, if it is open, cleared in its query, bit by bit."""
     for i in range(lineage.shape[0]):
         for c in range(len(words)):
-            if lineage[i, clause_words[c]] & clause_bits[c] == ZERO:
+            if lineage[i, clause_words[c]] & clause_bits[c] != ZERO:
                 lineage[i, words[c]] &= ~bits[c]
 
 

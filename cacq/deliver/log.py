@@ -19,7 +19,6 @@ from cacq.deliver.pick import Pick
 from cacq.deliver.segment import NO_SEGMENT, Capacity, Segment, merge, segment_of
 from cacq.deliver.tenancy import UNKNOWN, Farewell, Sums, Tenancy
 
-
 NEARLY = 8
 """When all but one in so many bytes are used, what will go next is counted ahead."""
 
@@ -97,6 +96,8 @@ class SourceLog:
     def read(self, tenancy: Tenancy) -> list[Span]:
         """Where the results of a tenancy stand that it has not got yet; those that are dropped left out."""
         after = max(tenancy.since, tenancy.read)
+        if after >= tenancy.until:
+            return []  # it has ended and was read since
         first = bisect_right(self._lasts, after)
         if len(self._segments) - max(first, self._sealed) > self._capacity.scattered:
             self._merge_newest()

@@ -122,7 +122,8 @@ class Segment:
         return [block.pick(slot, start, stop) for block in self._dense(start, stop) if slot in block.layout]
 
     def count(self, slot: int, start: int, stop: int) -> int:
-        """How many rows of [start, stop) the query in a slot wants. Turns nothing: it is for segments that are going."""
+        """How many rows of [start, stop) the query in a slot wants. Turns nothing: it is for segments that are
+        going."""
         if slot < 0:
             return sum(pick.size() for pick in self.picks(slot, start, stop))
         blocks = [block for block in self._blocks if block.overlap(start, stop) and slot in block.layout]
@@ -231,7 +232,8 @@ def _column(segment: Segment, name: str, type: Type) -> Column:
 
 
 JOINED = 1 << 18
-"""Bytes of lineage up to which neighbours are joined: 64 records of 256 rows and 20,000 queries took 24 ms without this."""
+"""Bytes of lineage up to which neighbours are joined: 64 records of 256 rows and 20,000 queries took 24 ms without
+this."""
 
 
 def _packed(blocks: list[Block], most: int) -> list[Block]:

@@ -4,7 +4,7 @@ Observations the design rests on. A set of keys is a row of cuts at which member
 sorted sequence of flips, and the bits at a key are the bits at any earlier point XOR the flips since. With few cuts
 every cut gets a row (a checkpoint) and a key costs one search. With many, rows are kept for a budget of bytes and the
 flips in between are applied one by one, at most SLAB of them. Both are one structure that is changed in place: a flip
-toggles its bit in all rows behind it, a full slab is split by one more row, a row that says the same as the row before
+toggles its bit in all rows behind it, a full slab is split by one more row, a row that says no more than what is before
 it is given back. So adding and taking out cost the same, a few strided writes, and nothing is ever rebuilt in the
 middle of a flow.
 """
@@ -95,6 +95,9 @@ class Checkpoints:
         if self._codes[slab, 0] < 0:
             self._drop_slab(block)
         checkpoints.toggle(self._bits.matrix, self.rows, block + 1, code)
+        for neighbour in (block + 1, block):
+            if 0 < neighbour < len(self.rows):
+                self._merge(neighbour)
 
     def shift(self, cut: int) -> None:
         """Renumber: every cut from this one on becomes one greater (a new string came in below them)."""
@@ -158,7 +161,7 @@ class Checkpoints:
         cut = int(cuts[len(cuts) // 2])
         below, behind = int(np.searchsorted(cuts, cut)), int(np.searchsorted(cuts, cut, "right"))
         bits = self._bits.matrix[self.rows[block]].copy()
-        checkpoints.scatter(bits.reshape(1, -1), np.zeros(1, np.int32), np.zeros(behind, np.int64), codes[:behind])
+        _apply(codes[:behind], bits)
         self._split(block, cut, bits)
         self._codes[slab, below:] = -1
         if not below:
@@ -169,19 +172,32 @@ class Checkpoints:
             self._codes[upper, : len(cuts) - behind] = codes[behind:]
 
     def _merge(self, block: int) -> None:
-        """Give a block's row back if it says the same as the row before it and the flips fit into one slab."""
+        """Give a block's row back if no flip stands where the block begins and its flips fit into the slab before it; a
+        slab that was split is not joined again before half of it is gone."""
         lower, upper = int(self._slabs[block - 1]), int(self._slabs[block])
-        if lower >= 0 and upper >= 0:
+        below, behind = self._held(lower), self._held(upper)
+        if below and behind and below + behind > self._slab // 2:
             return
-        before, row = self.rows[block - 1], self.rows[block]
-        if lower >= 0 or not np.array_equal(self._bits.matrix[before], self._bits.matrix[row]):
+        bits = self._bits.matrix[self.rows[block - 1]].copy()
+        if below:
+            _apply(self._codes[lower, :below], bits)
+        if not np.array_equal(bits, self._bits.matrix[self.rows[block]]):
             return
+        if below and behind:
+            self._cuts[lower, below : below + behind] = self._cuts[upper, :behind]
+            self._codes[lower, below : below + behind] = self._codes[upper, :behind]
+            self._codes[upper] = -1
+            self._drop_slab(block)
+        self._slabs[block - 1] = lower if below else upper
         self._bits.give_back(self.rows[block : block + 1])
-        self._slabs[block - 1] = max(lower, upper)
         self.bounds = _without(self.bounds, block - 1)
         self.rows = _without(self.rows, block)
         self._slabs = _without(self._slabs, block)
         self._stale = True
+
+    def _held(self, slab: int) -> int:
+        """How many flips a slab has; -1 is none."""
+        return int(np.count_nonzero(self._codes[slab] >= 0)) if slab >= 0 else 0
 
     def _take_slab(self) -> int:
         self._used_slabs += 1
@@ -255,6 +271,11 @@ def _landing(bounds: Ints, cuts: Ints, codes: Int32s) -> tuple[Ints, Int32s]:
     blocks = np.searchsorted(bounds, cuts, "left") + 1
     kept = blocks <= len(bounds)
     return blocks[kept], codes[kept]
+
+
+def _apply(codes: Int32s, bits: Words) -> None:
+    """Make these flips in one row of bits."""
+    checkpoints.scatter(bits.reshape(1, -1), np.zeros(1, np.int32), np.zeros(len(codes), np.int64), codes)
 
 
 def _inserted(array: Any, at: int, value: int) -> Any:

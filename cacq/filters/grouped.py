@@ -114,7 +114,7 @@ class GroupedFilter(Operator):
         np.bitwise_or.at(self._ranges, slots // WORD, _bits_of(slots))
         np.bitwise_or.at(self.mask, self._layout.columns[slots // WORD], _bits_of(slots))
         self._range_count += len(slots)
-        self._flips += 2 * len(slots)
+        self._flips += int(np.count_nonzero(lows > INT64_MIN) + np.count_nonzero(highs < INT64_MAX))
         if 2 * len(slots) > max(MANY, self._flips // 8):
             self._rebuild()
             return

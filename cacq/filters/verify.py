@@ -130,7 +130,6 @@ class Verifier:
 
     def add(self, place: int, conjunction: Conjunction) -> None:
         """Let a place, for which there is room, have these clauses."""
-        self.errors[place] = 0
         self._conjunctions[place] = conjunction
         self._number(place, conjunction)
 
@@ -158,6 +157,7 @@ class Verifier:
         if forgotten is None:
             return 0
         self._numbers[place] = -1
+        self.errors[place] = 0
         if len(self._clauses) > 2 * len(self._conjunctions) + 16:
             self._clear()
             for other, conjunction in self._conjunctions.items():

@@ -15,13 +15,16 @@ import numpy as np
 from cacq.data.arrays import Bools, Int32s, Ints, Words
 from cacq.kernels.compiled import ONE, kernel
 
+SIGN = np.uint64(1 << 63)
+"""With this bit changed, keys as unsigned numbers have the order of the keys, so no difference wraps around."""
+
 
 @kernel
 def build_directory(bounds: Ints, shift: int, out: Int32s) -> None:
     """`out[j]` is how many bounds lie below bucket j, which begins at `bounds[0] + (j << shift)`."""
     bucket = 0
     for b in range(len(bounds)):
-        mine = np.int64((np.uint64(bounds[b]) - np.uint64(bounds[0])) >> np.uint64(shift))
+        mine = np.int64(((np.uint64(bounds[b]) ^ SIGN) - (np.uint64(bounds[0]) ^ SIGN)) >> np.uint64(shift))
         while bucket <= mine:
             out[bucket] = b
             bucket += 1
@@ -35,7 +38,7 @@ def block_of(key: Any, bounds: Ints, shift: int, directory: Int32s) -> Any:
     """How many bounds are at or below the key."""
     if len(bounds) == 0 or key < bounds[0]:
         return 0
-    bucket = (np.uint64(key) - np.uint64(bounds[0])) >> np.uint64(shift)
+    bucket = ((np.uint64(key) ^ SIGN) - (np.uint64(bounds[0]) ^ SIGN)) >> np.uint64(shift)
     if bucket >= np.uint64(len(directory) - 1):
         return len(bounds)
     low, high = np.int64(directory[np.int64(bucket)]), np.int64(directory[np.int64(bucket) + 1])
@@ -55,9 +58,9 @@ def locate(
     """The row of bits of each key where no block holds flips. An empty `valid` means that no key is NULL."""
     if shift == 0 and len(bounds) > 0:
         # Every key has a bucket of its own, so the directory knows the block without a search.
-        first, last = np.uint64(bounds[0]), np.uint64(len(directory) - 2)
+        first, last = np.uint64(bounds[0]) ^ SIGN, np.uint64(len(directory) - 2)
         for i in range(len(keys)):
-            bucket = min(np.uint64(keys[i]) - first, last)
+            bucket = min((np.uint64(max(keys[i], bounds[0])) ^ SIGN) - first, last)
             out[i] = rows[0] if keys[i] < bounds[0] else rows[directory[np.int64(bucket) + 1]]
     else:
         for i in range(len(keys)):

@@ -1,30 +1,14 @@
-"""Values to elementary intervals: how many cuts lie at or below each value. NULL gets one more interval, the last."""
+"""Floats as the integers that grouped and anchored filters compare."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from cacq.data.arrays import Bools, Floats, Int32s, Ints
+from cacq.data.arrays import Floats, Ints
 from cacq.kernels.compiled import kernel
 
 SIGN = np.int64(0x7FFFFFFFFFFFFFFF)
 NAN_KEY = np.int64(0x7FF8000000000000)
-
-
-@kernel
-def of_integers(values: Ints, valid: Bools, cuts: Ints, out: Int32s) -> None:
-    """An empty `valid` means that no value is NULL."""
-    checked = len(valid) > 0
-    for i in range(len(values)):
-        value = values[i]
-        low, high = 0, len(cuts)
-        while low < high:
-            middle = (low + high) >> 1
-            if cuts[middle] <= value:
-                low = middle + 1
-            else:
-                high = middle
-        out[i] = len(cuts) + 1 if checked and not valid[i] else low
 
 
 @kernel

@@ -57,7 +57,7 @@ def find_texts(offsets: Ints, texts: Octets, member_offsets: Ints, members: Octe
 def intervals_of_texts(
     offsets: Ints, data: Octets, valid: Bools, cut_offsets: Ints, cut_data: Octets, out: Int32s
 ) -> None:
-    """As `intervals.of_integers`: how many cuts lie at or below each string, and one more for NULL."""
+    """How many cuts lie at or below each string; for NULL one more than there are cuts. `valid` is empty if none is."""
     checked = len(valid) > 0
     count = len(cut_offsets) - 1
     for i in range(len(offsets) - 1):

@@ -18,6 +18,9 @@ from tests.oracle.generate import START, Advance, Cancel, Case, Poll, Push, Regi
 from tests.oracle.language import Stream
 from tests.oracle.plain import Delta, Model
 
+LINEAGES = ("auto", "sparse", "dense")
+"""Forms of lineage that an engine can be told to use."""
+
 
 def new_engine(stream: Stream, **options: Any) -> tuple[cacq.Engine, ManualClock]:
     """An engine with the stream, the functions of random queries, and a clock in the test's hands."""

@@ -7,7 +7,8 @@ from random import Random
 import pytest
 
 from tests.oracle.generate import Cancel, Case, Push, Register, make_case
-from tests.suites.driver import answers
+from tests.restless import make_restless
+from tests.suites.driver import LINEAGES, answers
 
 WHOLE = "all at once"
 CUTS = ("one row at a time", "random cuts", "other random cuts")
@@ -41,9 +42,12 @@ def pieces(step: Push, cut: str, random: Random) -> list[Push]:
 
 
 @pytest.mark.parametrize("seed", range(300_000, 300_100))
-def test_where_the_input_is_cut_changes_no_byte(seed: int) -> None:
+def test_where_the_input_is_cut_changes_no_byte(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor does the form of lineage: the input as a whole meets dense lineage, each cut another form."""
+    make_restless(monkeypatch)
     case = make_case(seed, queries=1 + seed * 7 % 40, rows=5 + seed * 13 % 80)
-    expected = answers(recut(case, WHOLE), policy=case.policy)
-    for cut in CUTS:
-        actual = answers(recut(case, cut), policy=case.policy)
-        assert actual == expected, f"seed {seed}: {cut} differs from {WHOLE}"
+    expected = answers(recut(case, WHOLE), policy=case.policy, lineage="dense")
+    for number, cut in enumerate(CUTS):
+        lineage = LINEAGES[(seed + number) % len(LINEAGES)]
+        actual = answers(recut(case, cut), policy=case.policy, lineage=lineage)
+        assert actual == expected, f"seed {seed}: {cut} with {lineage} lineage differs from {WHOLE}"
