@@ -105,7 +105,9 @@ class Engine:
         self._next_lsn()
         if flow not in self._eddies:
             self._eddies[flow] = PooledEddy(self._policy, self._workers) if self._workers else Eddy(self._policy)
-        self._streams[name] = Stream(name, definition, self._clock, self._functions, self._results, self._lineage)
+        stream = Stream(name, definition, self._clock, self._functions, self._results, self._lineage)
+        stream.cancel = self.cancel
+        self._streams[name] = stream
         self._schemas[name] = definition.schema
 
     def register_function(
@@ -158,7 +160,7 @@ class Engine:
             for query in standing.holders:
                 assert isinstance(query, Query)
                 self._leave(query)
-                query._end("parked", pushed.lsn + 1, error)
+                query._end(pushed.lsn + 1, error)
         return pushed
 
     def advance(self, stream: str, ts: object) -> None:
@@ -177,7 +179,7 @@ class Engine:
         self._refuse_reentry()
         if query.state == "active":
             self._leave(query)
-            query._end("cancelled", self._next_lsn())
+            query._end(self._next_lsn())
         del self._queries[query._number]
         self._query_bytes -= query.nbytes
         self._named.pop(query.name, None)
@@ -235,7 +237,7 @@ class Engine:
         self._registered += 1
         while self._named and f"id-{self._registered}" in self._named:
             self._registered += 1
-        query = Query(self, self._streams[plan.template.source], self._registered, name, plan, standing)
+        query = Query(self._streams[plan.template.source], self._registered, name, plan, standing)
         self._queries[query._number] = query
         self._query_bytes += query.nbytes
         if name is not None:

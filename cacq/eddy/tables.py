@@ -65,7 +65,6 @@ class Tables:
         self._functions = functions
         self._home: dict[Expression, int] = {}
         self._vacant: list[int] = []
-        self._installed: list[Conjunction | Keys | None] = []
         self._disjuncts: dict[int, int] = {}
         self._free_places: list[int] = []
         self._places = 0
@@ -81,7 +80,7 @@ class Tables:
         slots: list[int] = []
         for conjunction in disjuncts:
             slot = self.slots.take(sum(len(clause) > 1 for clause in conjunction))
-            self._occupy(np.array([slot]), conjunction)
+            self._occupy(np.array([slot]))
             for target, term in _targets(slot, conjunction):
                 self._add(target, term)
             slots.append(slot)
@@ -96,19 +95,18 @@ class Tables:
         for group, slots in zip(groups, found, strict=True):
             for k, key in enumerate(group.keys):
                 by_key.setdefault(key, []).append((slots, group.lows[:, k], group.highs[:, k]))
-        for group, slots in zip(groups, found, strict=True):
-            self._occupy(slots, group.keys)
+        for slots in found:
+            self._occupy(slots)
         for key, parts in by_key.items():
             operator = self.operators[self._index(key, GroupedFilter)]
             assert isinstance(operator, GroupedFilter)
             operator.add_ranges(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
         return found
 
-    def uninstall(self, slot: int) -> None:
-        """Take the terms of a slot out of the operators, drop operators that are left empty, free the slot."""
-        installed = self._installed[slot]
-        assert installed is not None
-        self._installed[slot] = self.owners[slot] = None
+    def uninstall(self, slot: int, installed: Conjunction | Keys) -> None:
+        """Take the terms of a slot, which are these, out of the operators, drop operators that are left empty, free the
+        slot."""
+        self.owners[slot] = None
         if installed and not isinstance(installed[0], tuple):
             for key in installed:
                 self._remove(Target(slot, ALONE), key)
@@ -138,7 +136,7 @@ class Tables:
     def shrink(self) -> None:
         """Give up the words of slots at the end that have no query."""
         self._relay()
-        del self._installed[len(self.slots) :], self.owners[len(self.slots) :]
+        del self.owners[len(self.slots) :]
 
     def refresh(self) -> None:
         """Bring every array that the eddy and the kernels read in step with the tables; a no-op if nothing changed."""
@@ -228,16 +226,13 @@ class Tables:
         self._places += 1
         return self._places - 1
 
-    def _occupy(self, slots: Ints, installed: Conjunction | Keys) -> None:
+    def _occupy(self, slots: Ints) -> None:
         """The slots are taken: have a place for them in the lineage, and enable them."""
         self._relay()
         self.errors.make_room(len(self.slots))
         self.errors.counts[slots] = 0
-        missing = len(self.slots) - len(self._installed)
-        self._installed += [None] * missing
-        self.owners += [None] * missing
+        self.owners += [None] * (len(self.slots) - len(self.owners))
         for slot in slots.tolist():
-            self._installed[slot] = installed
             put(self._enabled, slot)
         self._changed = True
 
@@ -292,7 +287,7 @@ class Tables:
 
     def _check(self) -> None:
         """Slots, operators and their bits agree (used by tests)."""
-        installed = [slot for slot, held in enumerate(self._installed) if held is not None]
+        installed = [slot for slot, owner in enumerate(self.owners) if owner is not None]
         assert self._enabled.count() == len(installed) == self.slots.taken
         assert all(self._enabled[slot] for slot in installed)
         assert sorted(self._home.values()) == sorted(self.operators)

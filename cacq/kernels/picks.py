@@ -67,7 +67,7 @@ def gather_turned(held: Words, key: int, start: int, stop: int, base: int, value
             out[found] = values[at + np.uint64(trailing_zeros(rest))]
             rest &= rest - ONE
             found += ONE
-    return np.int64(found)
+    return int(found)
 
 
 @kernel
