@@ -16,7 +16,7 @@ from cacq.handle import Query
 from cacq.stream import Pushed
 from cacq.warm import warm_up
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
     "NEVER", "CacqError", "CatalogError", "DataError", "Deltas", "Engine", "FunctionError", "OptionError", "Pushed",
     "Query", "ResultsLost", "SqlError", "warm_up",
