@@ -11,7 +11,7 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Iterator, Sequence
-from itertools import permutations
+from itertools import pairwise, permutations
 from typing import Any
 
 import numpy as np
@@ -131,7 +131,7 @@ def course(entered: Sequence[int], batch: int) -> list[float]:
     """Filters a tuple over time, of counts that grow from batch to batch, in a few points."""
     step = max(1, len(entered) // POINTS)
     marks = [0, *entered[step - 1 :: step]]
-    return [(after - before) / (step * batch) for before, after in zip(marks, marks[1:], strict=False)]
+    return [(after - before) / (step * batch) for before, after in pairwise(marks)]
 
 
 def target(figure: Row) -> tuple[str, float] | None:

@@ -25,14 +25,14 @@ from cacq.deliver.log import ResultLog
 from cacq.eddy.eddy import Eddy
 from cacq.eddy.pool import PooledEddy, Workers
 from cacq.eddy.routing import Policy, make
-from cacq.errors import CacqError, CatalogError, OptionError
 from cacq.eddy.standing import Standing
-from cacq.explain import explain, operator_rows
+from cacq.errors import CacqError, CatalogError, OptionError
+from cacq.explain import explain, operator_rows, source_row
 from cacq.filters.functions import UserFunction
 from cacq.handle import Query
+from cacq.plan import Plan, Planner
 from cacq.query import ast
 from cacq.query.names import nearest
-from cacq.plan import Plan, Planner
 from cacq.stream import Definition, Pushed, Stream
 
 
@@ -83,6 +83,7 @@ class Engine:
         self._results = ResultLog(check_whole_number(retain_bytes, "retain_bytes", 0))
         self._lsn = 0
         self._registered = 0
+        self._query_bytes = 0
         self._pushing = False
 
     def create_stream(
@@ -104,7 +105,9 @@ class Engine:
         self._next_lsn()
         if flow not in self._eddies:
             self._eddies[flow] = PooledEddy(self._policy, self._workers) if self._workers else Eddy(self._policy)
-        self._streams[name] = Stream(name, definition, self._clock, self._functions, self._results, self._lineage)
+        stream = Stream(name, definition, self._clock, self._functions, self._results, self._lineage)
+        stream.cancel = self.cancel
+        self._streams[name] = stream
         self._schemas[name] = definition.schema
 
     def register_function(
@@ -157,7 +160,7 @@ class Engine:
             for query in standing.holders:
                 assert isinstance(query, Query)
                 self._leave(query)
-                query._end("parked", pushed.lsn + 1, error)
+                query._end(pushed.lsn + 1, error)
         return pushed
 
     def advance(self, stream: str, ts: object) -> None:
@@ -176,8 +179,9 @@ class Engine:
         self._refuse_reentry()
         if query.state == "active":
             self._leave(query)
-            query._end("cancelled", self._next_lsn())
+            query._end(self._next_lsn())
         del self._queries[query._number]
+        self._query_bytes -= query.nbytes
         self._named.pop(query.name, None)
 
     def explain(self, query: str | Query) -> dict[str, Any]:
@@ -196,10 +200,8 @@ class Engine:
             "predicates": sum(len(stream.standing) for stream in self._streams.values()),
             "operators": rows,
             "terms_skipped": sum(row["terms_skipped"] for row in rows),
-            "sources": {
-                stream.name: {"tuples": stream.tuples, "late": stream.late, "watermark": stream.watermark.value}
-                for stream in self._streams.values()
-            },
+            "sources": {stream.name: source_row(stream) for stream in self._streams.values()},
+            "query_bytes": self._query_bytes,
             "results": {"bytes": self._results.nbytes},
         }
 
@@ -235,8 +237,9 @@ class Engine:
         self._registered += 1
         while self._named and f"id-{self._registered}" in self._named:
             self._registered += 1
-        query = Query(self, self._streams[plan.template.source], self._registered, name, plan, standing)
+        query = Query(self._streams[plan.template.source], self._registered, name, plan, standing)
         self._queries[query._number] = query
+        self._query_bytes += query.nbytes
         if name is not None:
             self._named[name] = query
         return query

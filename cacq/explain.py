@@ -78,3 +78,19 @@ def operator_rows(stream: Stream) -> list[dict[str, Any]]:
         }
         for operator in stream.tables.operators_in_use()
     ]
+
+
+def source_row(stream: Stream) -> dict[str, Any]:
+    """The counters of a stream: its tuples, its predicates by form, how often one changed its form, bytes of
+    operators."""
+    tables = stream.tables
+    return {
+        "tuples": stream.tuples,
+        "late": stream.late,
+        "watermark": stream.watermark.value,
+        "dense_slots": tables.slots.taken,
+        "sparse_places": tables.places_taken,
+        "moves": stream.standing.moves,
+        "table_bytes": tables.nbytes,
+        "anchor_bytes": tables.anchored.nbytes + tables.keys.nbytes,
+    }

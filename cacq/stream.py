@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from cacq.data.arrays import Ints
 from cacq.data.column import Column, from_arrow
@@ -45,6 +45,10 @@ class Definition:
     flow: str
 
 
+def _nobody(query: Any) -> None:
+    raise AssertionError("a stream without an engine has no queries")
+
+
 class Stream:
     """One stream: its time, its tables, its standing predicates and its results."""
 
@@ -66,6 +70,8 @@ class Stream:
         self.log = results.source(name)
         self.shown: Counter[str] = Counter()
         """How many queries show each column: only these are kept with the results."""
+        self.cancel: Callable[[Any], None] = _nobody
+        """How a query of this stream is cancelled: the engine says."""
         self.tuples = 0
         self.late = 0
         self._stamp = ArrivalStamp(clock)

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import math
 import random
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,7 @@ from cacq.filters.anchored import AnchoredFilter, Direction
 from cacq.filters.evaluate import Frame, evaluate
 from cacq.filters.fold import fold
 from cacq.filters.keys import KeyColumns, Range
+from cacq.kernels import slices
 from cacq.query import ast
 from cacq.query.normalize import normalize
 from cacq.query.value_sets import float_key
@@ -375,3 +378,33 @@ def test_strings_known_later_are_found() -> None:
     assert found.tolist()[:5] == [0, known[""], known["yy"], 0, -1]
     assert present.tolist() == valid.tolist()
     assert keys.values(record, key)[0] is found
+
+
+def lines_of_a_batch(direction: Direction, queries: int, rows: int, rest: ast.Expression | None) -> int:
+    """Lines of Python that one batch runs; every turn of a loop counts."""
+    under_test = model(direction)
+    under_test.add({place: Query([("a", -20, place - 10), ("b", 0, INT64_MAX)], rest) for place in range(queries)})
+    record, _ = random_record(random.Random(1), rows)
+    under_test.filter.process(record)
+    lines = 0
+
+    def trace(frame: FrameType, event: str, argument: object) -> Any:
+        nonlocal lines
+        lines += event == "line"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        under_test.filter.process(record)
+    finally:
+        sys.settrace(before)
+    return lines
+
+
+@pytest.mark.skipif(slices.INTERPRETED, reason="kernels as Python run a line for each tuple")
+@pytest.mark.parametrize("rest", [None, ast.Like(COLUMNS["s"], ast.Constant("%a%", Type.STRING))])
+@pytest.mark.parametrize("direction", BOTH)
+def test_the_interpreter_runs_per_batch(direction: Direction, rest: ast.Expression | None) -> None:
+    few = lines_of_a_batch(direction, 30, 100, rest)
+    assert lines_of_a_batch(direction, 300, 300, rest) < few + 25

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import signal
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +17,7 @@ from cacq.eddy import pool
 from cacq.eddy.pool import MORSEL, QUEUE
 from cacq.filters.grouped import GroupedFilter
 
-PATIENCE = 60.0
+PATIENCE = 20.0
 """Seconds after which a wait has failed; nothing takes so long."""
 
 
@@ -67,6 +68,7 @@ def test_once_the_queue_of_a_function_is_full_the_filter_sees_every_tuple_first(
 
     def slow(a: int) -> bool:
         if not filter_has_seen_the_rest.wait(PATIENCE):
+            filter_has_seen_the_rest.set()  # one row is enough to wait for
             raise TimeoutError
         called.append(a)
         return a % 2 == 0
@@ -188,7 +190,7 @@ def test_the_threads_end_with_their_engine() -> None:
         assert not thread.is_alive()
 
 
-def test_an_interrupt_ends_the_push_and_the_next_one_works(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_ends_the_push_and_the_next_one_works() -> None:
     interrupting = [True]
 
     def slow(a: int) -> bool:
@@ -203,6 +205,30 @@ def test_an_interrupt_ends_the_push_and_the_next_one_works(monkeypatch: pytest.M
     assert len(query.poll()) == 0
     assert query._stream.tables.operators[0].account.waiting == 0
     interrupting[0] = False
+    engine.push("S", rows(3_000))
+    assert len(query.poll()) == 3_000
+
+
+def test_control_c_ends_a_push_that_waits_for_a_function() -> None:
+    """The function sends the signal and then does not return; the push ends all the same."""
+    go_on, once = threading.Event(), threading.Lock()
+
+    def slow(a: int) -> bool:
+        if once.acquire(blocking=False):
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+        if not go_on.wait(PATIENCE):
+            go_on.set()  # one row is enough to wait for
+        return True
+
+    engine = engine_with(slow)
+    query = engine.register("SELECT a FROM S WHERE slow(a)")
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            engine.push("S", rows(3_000))
+    finally:
+        signal.signal(signal.SIGINT, before)
+    go_on.set()
     engine.push("S", rows(3_000))
     assert len(query.poll()) == 3_000
 

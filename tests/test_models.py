@@ -30,8 +30,8 @@ value_sets = st.builds(
 
 
 class GroupedFilterModel(RuleBasedStateMachine):
-    """Terms come and go; every probe accepts exactly the terms whose set holds its value. Rows and slabs are so few that
-    blocks are split and merged all the time."""
+    """Terms come and go; every probe accepts exactly the terms whose set holds its value. Rows and slabs are so few
+    that blocks are split and merged all the time."""
 
     terms = Bundle("terms")
 

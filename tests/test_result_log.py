@@ -65,6 +65,9 @@ class Reader:
     ended: bool = False
 
 
+wishes = st.integers(-SPARSE, -1) | st.integers(0, DENSE - 1) | st.sampled_from([-1, 0, 70])
+
+
 class ResultLogModel(RuleBasedStateMachine):
     """Queries come, move and go while results are kept, merged, polled and dropped: everything adds up."""
 
@@ -78,12 +81,14 @@ class ResultLogModel(RuleBasedStateMachine):
         self.widths = {"S": 0, "T": 0}
 
     @initialize(
-        retain=st.sampled_from([0, 6_000, 30_000, 400_000, 1 << 30]),
+        retain=st.sampled_from([0, 12_000, 20_000, 20_000, 60_000, 1 << 30]),
         capacity=st.builds(
             Capacity,
-            rows=st.sampled_from([1, 40, 200, 1 << 17]),
-            nbytes=st.sampled_from([0, 5_000, 1 << 26]),
+            rows=st.sampled_from([1, 40, 1 << 17, 1 << 17]),
+            nbytes=st.sampled_from([9_000, 1 << 26]),
+            share=st.sampled_from([1, 2, 2, 16]),
             loose=st.sampled_from([0, 1, 3, 64]),
+            growth=st.sampled_from([2, 4, 100]),
             scattered=st.sampled_from([0, 1, 4]),
             scanned=st.sampled_from([0, 3, 64, 512]),
         ),
@@ -103,7 +108,7 @@ class ResultLogModel(RuleBasedStateMachine):
             self.widths[source] = max(self.widths[source], wish // WORD + 1)
         return wish
 
-    @rule(target=readers, source=st.sampled_from("ST"), wish=st.integers(-SPARSE, DENSE - 1))
+    @rule(target=readers, source=st.sampled_from("ST"), wish=wishes)
     def register(self, source: str, wish: int) -> Reader:
         self.lsn += 1
         reader = Reader(Cursor(self.log.source(source)), source, self.free_slot(source, wish))
@@ -121,7 +126,7 @@ class ResultLogModel(RuleBasedStateMachine):
         self.everyone.append(reader)
         return reader
 
-    @rule(reader=readers, wish=st.integers(-SPARSE, DENSE - 1), records=st.integers(0, 1))
+    @rule(reader=readers, wish=wishes, records=st.integers(0, 1))
     def move(self, reader: Reader, wish: int, records: int) -> None:
         if reader.ended:
             return
@@ -167,6 +172,24 @@ class ResultLogModel(RuleBasedStateMachine):
         columns = columns_of(ts, shown, user_owned)
         sparse = np.array(sorted(pairs), np.uint64)
         self.log.append(source, Chunk(self.lsn, np.array(ts), columns, live, layout, sparse))
+
+    @rule(source=st.sampled_from("ST"), records=st.integers(2, 12), seed=st.integers(0, 2**32))
+    def push_small_records(self, source: str, records: int, seed: int) -> None:
+        for record in range(records):
+            self.push(source, 1 + seed % 3, 0.5, "vsfb", False, seed + record)
+
+    @rule(source=st.sampled_from("ST"), slots=st.lists(wishes, min_size=1, max_size=4), seed=st.integers(0, 2**32))
+    def live_through_small_records(self, source: str, slots: list[int], seed: int) -> None:
+        """Queries that come, move and go between records that will lie in one segment."""
+        for slot in slots:
+            self.register(source, slot)
+            reader = self.everyone[-1]
+            self.push_small_records(source, 2, seed)
+            if seed % 2:
+                self.move(reader, -1 - seed % SPARSE, seed % 3 % 2)
+                self.push_small_records(source, 2, seed)
+            self.cancel(reader)
+            self.push_small_records(source, 2, seed)
 
     @rule(reader=readers)
     def count(self, reader: Reader) -> None:

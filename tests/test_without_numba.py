@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 SUITES = (
     *(f"tests/test_{name}.py" for name in ("golden", "scenarios", "scenarios_functions", "paper_examples")),
-    *(f"tests/test_kernels_{name}.py" for name in ("checkpoints", "lineage", "values")),
+    *(f"tests/test_kernels_{name}.py" for name in ("anchors", "checkpoints", "lineage", "results", "values")),
 )
 
 

@@ -1,10 +1,10 @@
 """How the lineage of a source's tuples is laid out, and sets of query slots.
 
-A *slot* is a query's bit; slots come in words of 64. The lineage of a tuple is a row of 64-bit columns. Each word of slots
-has a live column (is the query in slot s still interested?) and behind it its clause columns: bit b of a clause column is
-set while that clause of the query in bit b of the live column, its *guard*, is still open. So every filter is one AND of
-columns, finishing a clause is one more, and no bit is ever moved. A new word's columns come behind all others, so
-columns never move either.
+A *slot* is a query's bit; slots come in words of 64. The lineage of a tuple is a row of 64-bit columns. Each word of
+slots has a live column (is the query in slot s still interested?) and behind it its clause columns: bit b of a clause
+column is set while that clause of the query in bit b of the live column, its *guard*, is still open. So every filter is
+one AND of columns, finishing a clause is one more, and no bit is ever moved. A new word's columns come behind all
+others, so columns never move either.
 """
 
 from __future__ import annotations

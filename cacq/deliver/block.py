@@ -35,6 +35,11 @@ class Block:
         """The row after the last."""
         return self.start + self.rows
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the lineage."""
+        return sum(held.nbytes for held in (self.live, self._turned) if held is not None)
+
     def moved(self, rows: int) -> Block:
         """The same block that many rows further on."""
         return Block(self.start + rows, self.rows, self.layout, self.live, self._turned)

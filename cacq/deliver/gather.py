@@ -18,7 +18,7 @@ from cacq.data.types import Type
 from cacq.deliver.pick import TURNED, Pick
 
 Array = npt.NDArray[Any]
-DENSE = 4
+DENSE = 16
 """Where at least one row in so many is wanted, values that few ask for may wait: they keep alive no more than so many
 times their own size."""
 

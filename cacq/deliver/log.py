@@ -16,8 +16,11 @@ from typing import NamedTuple
 from cacq.data.types import NEVER
 from cacq.deliver.chunk import Chunk
 from cacq.deliver.pick import Pick
-from cacq.deliver.segment import Capacity, Segment, merge, segment_of
-from cacq.deliver.tenancy import UNKNOWN, Sums, Tenancy
+from cacq.deliver.segment import NO_SEGMENT, Capacity, Segment, merge, segment_of
+from cacq.deliver.tenancy import UNKNOWN, Farewell, Sums, Tenancy
+
+NEARLY = 8
+"""When all but one in so many bytes are used, what will go next is counted ahead."""
 
 
 class Span(NamedTuple):
@@ -46,6 +49,7 @@ class SourceLog:
         self._lasts = array("q")
         self._sealed = 0
         self._dropped = Sums()
+        self._farewell = Farewell(NO_SEGMENT)
         self._beginning: deque[Tenancy] = deque()
         self._ending: deque[Tenancy] = deque()
         self.newest = -1
@@ -58,7 +62,7 @@ class SourceLog:
 
     def append(self, chunk: Chunk) -> None:
         """Keep the results of one more record. Takes time for the rows of the record; for each row of it, some time
-        later, it may be copied once for each doubling of its segment."""
+        later, it may be copied a few times for each doubling of its segment."""
         segment = segment_of(chunk, self._capacity)
         self._segments.append(segment)
         self._lasts.append(chunk.lsn)
@@ -68,10 +72,10 @@ class SourceLog:
             self._merge_newest()
 
     def _merge_newest(self) -> None:
-        """Merge the newest segments with those before them that are not twice as large as all newer ones together: so
-        those that may yet grow stay few, and a row is copied only when its segment grows by half."""
+        """Merge the newest segments with those before them that are not much larger than all newer ones together: so
+        those that may yet grow stay few, and a row is copied only when its segment grows by a good part."""
         first, rows = len(self._segments) - 1, len(self._segments[-1])
-        while first > self._sealed and len(self._segments[first - 1]) < 2 * rows:
+        while first > self._sealed and len(self._segments[first - 1]) < self._capacity.growth * rows:
             first -= 1
             rows += len(self._segments[first])
         groups: list[list[Segment]] = []
@@ -136,8 +140,16 @@ class SourceLog:
         self._sealed = max(0, self._sealed - 1)
         self._held.nbytes -= segment.nbytes
         self._pass_marks(segment.last_lsn, segment)
-        self._dropped.add(segment)
+        farewell = self._farewell if self._farewell.segment is segment else Farewell(segment)
+        farewell.count()
+        self._dropped.add(farewell)
         self._pass_marks(self.oldest)
+
+    def prepare(self, nbytes: int) -> None:
+        """Count about so many bytes of the oldest segment, which will have to go soon."""
+        if self._farewell.segment is not self._segments[0]:
+            self._farewell = Farewell(self._segments[0])
+        self._farewell.count(nbytes)
 
     def _pass_marks(self, lsn: int, going: Segment | None = None) -> None:
         """Note the sums at every beginning and end of a tenancy before the record `lsn`. All records before it have
@@ -175,15 +187,12 @@ class SourceLog:
 
 
 class ResultLog:
-    """The results of all sources within one budget of bytes: the oldest results go first, a segment at a time.
-
-    A segment is at most a sixteenth of the budget, unless a single record is more.
-    """
+    """The results of all sources within one budget of bytes: the oldest results go first, a segment at a time."""
 
     def __init__(self, retain_bytes: int, capacity: Capacity | None = None) -> None:
         capacity = capacity or Capacity()
         self._retain_bytes = retain_bytes
-        self._capacity = replace(capacity, nbytes=min(capacity.nbytes, retain_bytes // 16))
+        self._capacity = replace(capacity, nbytes=min(capacity.nbytes, retain_bytes // capacity.share))
         self._sources: dict[str, SourceLog] = {}
         self._held = Held()
 
@@ -199,8 +208,13 @@ class ResultLog:
     def append(self, source: str, chunk: Chunk) -> None:
         """Keep a chunk, and drop the oldest segments that are too much."""
         self.source(source).append(chunk)
+        if self._held.nbytes > self._retain_bytes - self._retain_bytes // NEARLY:
+            self._oldest().prepare(2 * (chunk.live.nbytes + chunk.pairs.nbytes))
         while self._held.nbytes > self._retain_bytes:
-            min(self._sources.values(), key=lambda log: log.oldest).drop_oldest()
+            self._oldest().drop_oldest()
+
+    def _oldest(self) -> SourceLog:
+        return min(self._sources.values(), key=lambda log: log.oldest)
 
     def _check(self) -> None:
         """The bytes add up and are within the budget (used by tests)."""

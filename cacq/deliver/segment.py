@@ -35,8 +35,12 @@ class Capacity:
     rows: int = 1 << 17
     nbytes: int = 1 << 26
     """A merged segment has at most so many rows and bytes."""
+    share: int = 16
+    """And its bytes are at most one in so many of the budget, because a segment is dropped as a whole."""
     loose: int = 64
     """So many segments that may yet grow are merged when one more comes."""
+    growth: int = 4
+    """Then those are merged that are not so many times as large as all newer ones together."""
     scattered: int = 4
     """A reader that has to look at more segments that may yet grow, or at more runs of pairs, has them merged."""
     scanned: int = 512
@@ -58,6 +62,15 @@ class Run:
         return Pick(
             PAIRED, self.pairs, ~slot, max(start - self.start, 0), min(stop - self.start, self.rows), self.start
         )
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the pairs."""
+        return int(self.pairs.nbytes)
+
+    def add_counts(self, out: Ints) -> None:
+        """Add to each place's entry how many rows its query wants."""
+        answers.tally_pairs(self.pairs, out)
 
 
 class Segment:
@@ -109,20 +122,21 @@ class Segment:
         return [block.pick(slot, start, stop) for block in self._dense(start, stop) if slot in block.layout]
 
     def count(self, slot: int, start: int, stop: int) -> int:
-        """How many rows of [start, stop) the query in a slot wants."""
-        return sum(pick.size() for pick in self.picks(slot, start, stop))
+        """How many rows of [start, stop) the query in a slot wants. Turns nothing: it is for segments that are
+        going."""
+        if slot < 0:
+            return sum(pick.size() for pick in self.picks(slot, start, stop))
+        blocks = [block for block in self._blocks if block.overlap(start, stop) and slot in block.layout]
+        return sum(block.pick(slot, start, stop).size() for block in blocks)
 
     def slots(self) -> tuple[int, int]:
         """How many dense slots and sparse places an array needs to have an entry for each that occurs."""
         places = max((int(run.pairs[-1] >> answers.SHIFT) + 1 for run in self._runs), default=0)
         return max((slots_in(block.layout) for block in self._blocks), default=0), places
 
-    def add_counts(self, dense: Ints, sparse: Ints) -> None:
-        """Add to the entry of each dense slot and of each sparse place how many rows its query wants."""
-        for block in self._blocks:
-            block.add_counts(dense)
-        for run in self._runs:
-            answers.tally_pairs(run.pairs, sparse)
+    def lineage(self) -> list[Block | Run]:
+        """All parts of its lineage."""
+        return [*self._blocks, *self._runs]
 
     def _dense(self, start: int, stop: int) -> list[Block]:
         """The blocks that hold [start, stop), turned if that pays."""
@@ -217,15 +231,24 @@ def _column(segment: Segment, name: str, type: Type) -> Column:
     return Column(type, pa.nulls(rows, pa.large_string()) if type is Type.STRING else np.zeros(rows, type.dtype))
 
 
+JOINED = 1 << 18
+"""Bytes of lineage up to which neighbours are joined: 64 records of 256 rows and 20,000 queries took 24 ms without
+this."""
+
+
 def _packed(blocks: list[Block], most: int) -> list[Block]:
     """Neighbours that are scanned joined, as long as they have at most so many rows; larger ones are not copied."""
     packed: list[Block] = []
     for run in runs_of(blocks):
         group: list[Block] = []
         for block in run:
-            if group and block.stop - group[0].start > most:
+            rows = block.stop - group[0].start if group else 0
+            if rows > most or 8 * rows * block.layout.live_words > JOINED:
                 packed.append(join(group) if len(group) > 1 else group[0])
                 group = []
             group.append(block)
         packed.append(join(group) if len(group) > 1 else group[0])
     return packed
+
+
+NO_SEGMENT = Segment((array("q"), array("q")), np.empty(0, np.int64), {}, [], [], Capacity())

@@ -12,6 +12,7 @@ import numpy as np
 from cacq.data.arrays import Ints
 from cacq.data.lineage import WORD
 from cacq.data.types import NEVER
+from cacq.deliver.block import Block
 from cacq.deliver.segment import Segment
 
 UNKNOWN = -1
@@ -34,6 +35,25 @@ class Tenancy:
         self.dropped_at_end = UNKNOWN
 
 
+class Farewell:
+    """Counts what each slot's query has in a segment that will be dropped, some of it at a time: a large segment takes
+    longer than a push should."""
+
+    def __init__(self, segment: Segment) -> None:
+        self.segment = segment
+        dense, sparse = segment.slots()
+        self.dense: Ints = np.zeros(dense, np.int64)
+        self.sparse: Ints = np.zeros(sparse, np.int64)
+        self._waiting = segment.lineage()
+
+    def count(self, nbytes: int | None = None) -> None:
+        """Count on, about so many bytes of lineage; or all that is left."""
+        while self._waiting and (nbytes is None or nbytes > 0):
+            part = self._waiting.pop()
+            part.add_counts(self.dense if isinstance(part, Block) else self.sparse)
+            nbytes = None if nbytes is None else nbytes - part.nbytes
+
+
 class Sums:
     """A number for each slot, dense or sparse; 0 for those it has not heard of."""
 
@@ -45,11 +65,12 @@ class Sums:
         sums, place = (self._dense, slot) if slot >= 0 else (self._sparse, ~slot)
         return int(sums[place]) if place < len(sums) else 0
 
-    def add(self, segment: Segment) -> None:
+    def add(self, farewell: Farewell) -> None:
         """Add how many rows of a segment each slot's query wants."""
-        dense, sparse = segment.slots()
-        self._dense, self._sparse = _with_room(self._dense, dense), _with_room(self._sparse, sparse)
-        segment.add_counts(self._dense, self._sparse)
+        self._dense = _with_room(self._dense, len(farewell.dense))
+        self._sparse = _with_room(self._sparse, len(farewell.sparse))
+        self._dense[: len(farewell.dense)] += farewell.dense
+        self._sparse[: len(farewell.sparse)] += farewell.sparse
 
 
 def _with_room(sums: Ints, size: int) -> Ints:

@@ -1,9 +1,10 @@
 """Which form of lineage a predicate gets: dense (a bit in every tuple's lineage) or sparse (an anchored filter).
 
-A dense predicate costs every tuple its share of a word in each operator, about 80 ps; a sparse one costs a candidate, about
-1.2 ns, for each tuple that its anchor accepts. So a predicate whose best range accepts less than SPARSE_BELOW of the rows
-is better off sparse, and one beyond DENSE_ABOVE dense; in between it stays what it is. The anchored filter has to sort each
-large batch by every column, about 70 ns a tuple: that pays only for MANY predicates, below FEW all are dense again.
+A dense predicate costs every tuple its share of a word in each operator, about 80 ps; a sparse one costs a candidate,
+about 1.2 ns, for each tuple that its anchor accepts. So a predicate whose best range accepts less than SPARSE_BELOW of
+the rows is better off sparse, and one beyond DENSE_ABOVE dense; in between it stays what it is. The anchored filter has
+to sort each large batch by every column, about 70 ns a tuple: that pays only for MANY predicates, below FEW all are
+dense again.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ class Anchorable(NamedTuple):
 
 
 class Judgement(NamedTuple):
-    """For each predicate: whether it accepts few rows, and its ranges in the order in which they should be tried, the most
-    selective first."""
+    """For each predicate: whether it accepts few rows, and its ranges in the order in which they should be tried, the
+    most selective first."""
 
     selective: Bools
     order: Ints
@@ -86,9 +87,11 @@ def range_of(values: ValueSet) -> tuple[int, int] | None:
     """The inclusive ends of a set of numbers that is one range without NULL."""
     if values.null or len(values.cuts) + values.below not in (1, 2):
         return None
-    cuts = (INT64_MIN, *values.cuts) if values.below else values.cuts
-    if isinstance(cuts[0], bytes) or isinstance(cuts[-1], bytes):
+    cuts = [cut for cut in values.cuts if isinstance(cut, int)]
+    if len(cuts) < len(values.cuts):
         return None
+    if values.below:
+        cuts.insert(0, INT64_MIN)
     return cuts[0], INT64_MAX if len(cuts) == 1 else cuts[1] - 1
 
 

@@ -30,9 +30,7 @@ class Passage:
     def __init__(self) -> None:
         self._batches = 0
 
-    def visit(
-        self, order: Sequence[int], batch: Batch, needs_more: bool, tables: Tables, batches: Batches
-    ) -> None:
+    def visit(self, order: Sequence[int], batch: Batch, needs_more: bool, tables: Tables, batches: Batches) -> None:
         """The batch through these filters, all of them direct; whether it needs others as well."""
         filters = [_filter(tables, index) for index in order]
         self._batches = (self._batches + 1) % LOOK
@@ -54,10 +52,10 @@ class Passage:
         staying, leaving = sort(batch, tables, batches)
         spent_together = perf_counter_ns() - clock
         arriving = tuples
-        for k, (stopped, alive) in enumerate(counts.tolist()):
+        for k, (stopped, delivered) in enumerate(counts.tolist()):
             last = k == len(order) - 1
             passed = staying if last else arriving - stopped
-            alive = leaving if last else alive
+            alive = leaving if last else delivered
             cost = spent[k] + spent_together * arriving // (tuples * len(order))
             filters[k].counters.record(arriving, passed + alive, cost)
             tickets.record(filters[k], arriving, passed, cost, bool(checks[k]))

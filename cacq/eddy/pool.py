@@ -1,12 +1,13 @@
 """Expensive user functions in a pool of threads, while the eddy goes on with other batches.
 
 A tile is cut into *morsels*. A morsel that is routed to an operator with an expensive function is handed to a worker,
-and comes back later; each such operator has a queue of at most QUEUE morsels. Where it is full, tuples visit their
+and comes back later; each such operator has a bounded queue. Where it is full, tuples visit their
 other operators first, which may spare them the function; a morsel that needs nothing else waits. What a morsel
 counts on its way is added up when it comes back, in the thread of the engine, so workers share nothing that changes.
 
 Threads help functions that wait or release the interpreter's lock: requests, sleeping, most of numpy. Functions in
-plain Python take turns, whatever the number of threads.
+plain Python take turns, whatever the number of threads; a vectorized one may hand its arrays to processes of its own,
+and waits for them here while others run.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from cacq.filters.operator import Operator
 
 MORSEL = 256
 QUEUE = 4
+"""Morsels that may be with the workers for one operator; two for each worker where that is more."""
 EXPENSIVE = 5_000.0 * MORSEL / (MORSEL + tickets.VISIT_TUPLES)
 """The cost from which on a function is worth a worker: 5 us a tuple in a whole morsel."""
 
@@ -109,7 +111,7 @@ class Flight:
 
     def has_room(self, index: int) -> bool:
         """Whether the operator's queue takes one more morsel."""
-        return self._morsels.get(index, 0) < QUEUE
+        return self._morsels.get(index, 0) < max(QUEUE, 2 * len(self._workers))
 
     def start(self, job: Job) -> None:
         """Hand a morsel to the workers."""

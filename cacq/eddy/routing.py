@@ -28,7 +28,7 @@ SMALL_BATCHES = 32
 
 
 class Policy(Protocol):
-    """Anything that can choose."""
+    """Anything that can choose. If it has a method `sample` as Lottery has, the eddy asks that first."""
 
     def choose(self, operators: Sequence[Operator], batch: Batch) -> int:
         """The index of the operator to visit; there is at least one."""
@@ -68,8 +68,8 @@ class Lottery:
 
     def __init__(self, seed: int) -> None:
         self._random = Random(seed)
-        self._large = 0
-        self._small = 0
+        self._large = SLICED_BATCHES
+        self._small = SMALL_BATCHES
         self._turn = 0
 
     def choose(self, operators: Sequence[Operator], batch: Batch) -> int:
@@ -77,9 +77,9 @@ class Lottery:
             return 0
         winner = self._draw(operators)
         if len(batch) < LARGE:
-            self._small += 1
-            if self._small >= SMALL_BATCHES:
-                self._small = 0
+            self._small -= 1
+            if self._small <= 0:
+                self._small = self._pause(SMALL_BATCHES)
                 return self._other(operators, winner)
         return winner
 
@@ -91,10 +91,10 @@ class Lottery:
                 return index, min(LEARNED, len(batch) - 1)
         if len(batch) < LARGE:
             return None
-        self._large += 1
-        if self._large < SLICED_BATCHES:
+        self._large -= 1
+        if self._large > 0:
             return None
-        self._large = 0
+        self._large = self._pause(SLICED_BATCHES)
         winner = self._draw(operators)
         other = self._other(operators, winner)
         return None if other == winner else (other, max(1, len(batch) // SLICE))
@@ -107,15 +107,19 @@ class Lottery:
                 return index
         return len(operators) - 1
 
+    def _pause(self, mean: int) -> int:
+        """Batches until the next one explores: never the same number, or it could always be the first or always the
+        last visit of a tuple."""
+        return self._random.randrange(1, 2 * mean)
+
     def _other(self, operators: Sequence[Operator], winner: int) -> int:
         """Some operator besides the winner, in turn. Those that cost more are passed over the oftener, so that to
         explore costs no more than its share; it is the winner if all are."""
-        count = len(operators)
+        others = len(operators) - 1
         self._turn += 1
-        for step in range(count):
-            other = (self._turn + step) % count
-            cost = operators[other].account.cost
-            if other != winner and self._random.random() * cost <= operators[winner].account.cost:
+        for step in range(others):
+            other = (winner + 1 + (self._turn + step) % others) % len(operators)
+            if self._random.random() * operators[other].account.cost <= operators[winner].account.cost:
                 return other
         return winner
 

@@ -33,7 +33,7 @@ class Sample:
     def look(self, record: Record) -> None:
         """Take some rows of a record, if enough rows have passed since the last look."""
         self._waiting += len(record)
-        if self._waiting <= self._held // LOOKS or not len(self._keys) or not len(record):
+        if not len(record) or self._waiting <= self._held // LOOKS or not len(self._keys):
             return
         self._waiting = 0
         self._make_room()
@@ -48,7 +48,8 @@ class Sample:
         self._sorted.clear()
 
     def shares(self, key: int, lows: Ints, highs: Ints) -> Floats:
-        """The estimated share of rows with `low <= key <= high`: what the sample says, and a guess while it is small."""
+        """The estimated share of rows with `low <= key <= high`: what the sample says, and a guess while it is
+        small."""
         guess = np.where(lows == highs, EQUAL, BETWEEN)
         limits = np.iinfo(np.int64)
         guess[(lows == limits.min) | (highs == limits.max)] = OPEN

@@ -1,7 +1,7 @@
 """Which bit of the lineage belongs to which query.
 
-Words of 64 slots come in classes by how many clause columns stand behind them: 0, 1, 2, 4, 8 or 16. A query takes a slot
-in a word of the smallest class that has room for its clauses, so that queries without disjunctions over several
+Words of 64 slots come in classes by how many clause columns stand behind them: 0, 1, 2, 4, 8 or 16. A query takes a
+slot in a word of the smallest class that has room for its clauses, so that queries without disjunctions over several
 operators carry no clause columns.
 """
 
@@ -12,6 +12,8 @@ from heapq import heapify, heappop, heappush
 from cacq.data.lineage import WORD, Layout
 
 CLASSES = (0, 1, 2, 4, 8, 16)
+SPARE = 8 * WORD
+"""Slots that are not worth moving queries for: more than a word of each class."""
 
 
 class Slots:
@@ -56,11 +58,19 @@ class Slots:
             self._layout = Layout(self._depth)
         return self._layout
 
-    def better(self, slot: int) -> bool:
-        """Whether the slot stands in the last word though an earlier one has room for its query."""
-        word = slot // WORD
-        free = self._free[self._depth[word]]
-        return word == len(self._depth) - 1 and bool(free) and free[0] < word * WORD
+    def misplaced(self) -> list[int]:
+        """Slots that could be given up for earlier ones, where most are free: those of the last word if they all would
+        find room in others of their class; all of them where they are no more than fill a word."""
+        if len(self) <= SPARE or 2 * self._taken > len(self):
+            return []
+        if self._taken <= WORD:
+            return sorted(set(range(len(self))).difference(*self._free.values()))
+        word = len(self._depth) - 1
+        first, free = word * WORD, self._free[self._depth[word]]
+        if sum(slot < first for slot in free) < self._tenants[word]:
+            return []
+        taken = set(range(first, len(self))).difference(free)
+        return sorted(taken)
 
     def _add_word(self, depth: int) -> None:
         first = len(self)

@@ -1,9 +1,9 @@
 """The standing predicates of one source: queries with the same predicate share one, installed once (SEMANTICS 19).
 
-A predicate that is a conjunction of plain ranges, the common case, is its keys and the bytes of its bounds; any other is its
-normal form. Each is installed dense, in slots of the tables, or sparse, in a place of the anchored filter, as `Forms`
-decides; the decision is looked at again as the data changes, a few predicates at a time, and a predicate then moves: it is
-uninstalled and installed at a batch boundary, and its queries carry on with the results of its new place.
+A predicate that is a conjunction of plain ranges, the common case, is its keys and the bytes of its bounds; any other
+is its normal form. Each is installed dense, in slots of the tables, or sparse, in a place of the anchored filter, as
+`Forms` decides; the decision is looked at again as the data changes, a few predicates at a time, and a predicate then
+moves: it is uninstalled and installed at a batch boundary, and its queries carry on with the results of its new place.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 from cacq.data.arrays import Ints
 from cacq.data.record import Record
 from cacq.eddy.forms import MANY, Anchorable, Forms, anchorable, range_of
+from cacq.eddy.packing import pack, unpack
 from cacq.eddy.sample import Sample
 from cacq.eddy.tables import Keys, Ranges, Tables
 from cacq.filters.keys import KeyColumns
@@ -45,16 +46,26 @@ class Holder(Protocol):
 
 
 class Standing:
-    """One installed predicate. `slots` are its disjuncts', the first one the query's; a slot below 0 is a place, ~place, in
-    the anchored filter. There are none where no row can satisfy it."""
+    """One installed predicate. `slots` are its disjuncts', the first one the query's; a slot below 0 is a place,
+    ~place, in the anchored filter. There are none where no row can satisfy it."""
 
-    __slots__ = ("_holders", "keys", "signature", "slots")
+    __slots__ = ("_holders", "_slots", "keys", "signature")
 
     def __init__(self, keys: Keys | None, signature: Signature | Disjuncts) -> None:
         self.keys = keys
         self.signature = signature
-        self.slots = NOWHERE
+        self._slots: int | tuple[int, ...] = NOWHERE
         self._holders: Holder | dict[int, Holder] | None = None
+
+    @property
+    def slots(self) -> tuple[int, ...]:
+        """Where it is installed."""
+        return (self._slots,) if isinstance(self._slots, int) else self._slots
+
+    @slots.setter
+    def slots(self, slots: tuple[int, ...]) -> None:
+        """One slot is kept without a tuple around it."""
+        self._slots = slots[0] if len(slots) == 1 else slots
 
     @property
     def holders(self) -> list[Holder]:
@@ -90,17 +101,12 @@ class Standing:
             self._holders = None
         return not self._holders
 
-    def bounds(self) -> Ints:
-        """Of plain ranges: the lows, then the highs."""
-        assert isinstance(self.signature, bytes)
-        return np.frombuffer(self.signature, np.int64)
-
     def disjuncts(self) -> Disjuncts:
         """The predicate in its normal form."""
         if self.keys is None:
             return self.signature  # type: ignore[return-value]
-        lows, highs = self.bounds().reshape(2, -1).tolist()
-        ends = zip(self.keys, lows, highs, strict=True)
+        lows, highs = _bounds([self])
+        ends = zip(self.keys, lows[0].tolist(), highs[0].tolist(), strict=True)
         return (tuple((Indexed(key, value_sets.of_range(low, high)),) for key, low, high in ends),)
 
 
@@ -131,15 +137,12 @@ class StandingPredicates:
         if not keys:
             return [self.hold(((),))] * len(lows)
         keys, held = self._ranged.setdefault(keys, (keys, {}))
-        packed = np.concatenate([lows, highs], axis=1).tobytes()
-        size = 16 * len(keys)
-        never = (lows > highs).any(axis=1).tolist()
+        never: list[bool] = np.any(lows > highs, axis=1).tolist()
         found: list[Standing] = []
-        for i in range(len(lows)):
-            if never[i]:
+        for signature, empty in zip(pack(lows, highs), never, strict=True):
+            if empty:
                 found.append(self.hold(()))
                 continue
-            signature = packed[i * size : (i + 1) * size]
             standing = held.get(signature)
             if standing is None:
                 standing = held[signature] = Standing(keys, signature)
@@ -165,7 +168,7 @@ class StandingPredicates:
         if new:
             self._count = sum(len(held) for _, held in self._ranged.values()) + len(self._others)
             self._put(new, now_sparse=False)
-            self._interval, self._round = OFTEN, None
+            self._interval = OFTEN
 
     def let_go(self, standing: Standing, holder: Holder) -> None:
         """One holder less; with the last one the predicate is uninstalled."""
@@ -189,8 +192,13 @@ class StandingPredicates:
         return standing
 
     def look(self, record: Record) -> None:
-        """Before a record is routed: sample it, and now and then move predicates to the form that suits them."""
+        """Before a record is routed: sample it, move predicates out of words of slots that are not worth keeping, and
+        now and then to the form that suits them."""
         self._sample.look(record)
+        misplaced = self._tables.slots.misplaced()
+        if misplaced:
+            owners = {id(owner): owner for owner in map(self.in_slot, misplaced)}
+            self._move(list(owners.values()), now_sparse=False, lsn=record.lsn)
         self._waiting += len(record)
         if self._waiting >= self._interval:
             self._waiting = 0
@@ -224,6 +232,7 @@ class StandingPredicates:
         for holder in holders:
             holder._pack()
         self._take_out(standings)
+        self._tables.shrink()
         self._put(standings, now_sparse)
         for holder in holders:
             holder._move(lsn)
@@ -270,8 +279,9 @@ class StandingPredicates:
             self._tables.uninstall_sparse(np.array(sparse, np.int64))
         for standing in standings:
             if not standing.sparse:
-                for slot in standing.slots:
-                    self._tables.uninstall(slot)
+                held: Sequence[Conjunction | Keys] = standing.disjuncts() if standing.keys is None else (standing.keys,)
+                for slot, installed in zip(standing.slots, held, strict=bool(standing.slots)):
+                    self._tables.uninstall(slot, installed)
             standing.slots = NOWHERE
 
     def _check(self) -> None:
@@ -316,21 +326,20 @@ def _anchorable_groups(standings: Sequence[Standing], columns: KeyColumns) -> li
 
 
 def _by_keys(standings: Sequence[Standing]) -> list[list[Standing]]:
-    """The same in lists, each of predicates with the same keys, which are one object."""
-    found: dict[int, list[Standing]] = {}
+    """The same in lists, each of predicates with the same keys, which are one object, and bounds of the same size."""
+    found: dict[tuple[int, int], list[Standing]] = {}
     for standing in standings:
-        mine = found.get(id(standing.keys))
+        key = (id(standing.keys), len(standing.signature) if standing.keys else 0)
+        mine = found.get(key)
         if mine is None:
-            mine = found[id(standing.keys)] = []
+            mine = found[key] = []
         mine.append(standing)
     return list(found.values())
 
 
 def _bounds(standings: Sequence[Standing]) -> tuple[Ints, Ints]:
-    """The lows and the highs of predicates with the same keys."""
-    packed = b"".join([standing.signature for standing in standings])  # type: ignore[misc]
-    bounds = np.frombuffer(packed, np.int64).reshape(len(standings), 2, -1)
-    return bounds[:, 0], bounds[:, 1]
+    """The lows and the highs of predicates with the same keys and bounds of the same size."""
+    return unpack([standing.signature for standing in standings], len(standings[0].keys or ()))  # type: ignore[misc]
 
 
 def _as_ranges(disjuncts: Disjuncts) -> tuple[Keys, Ints, Ints] | None:

@@ -2,8 +2,8 @@
 
 `install` and `uninstall` are the only writers of operators. Entry i of a batch's `done` stands for operator i. The
 paper's completionMask of a query is its column in `masks`, which is kept by operator: row i has the slots with a term
-in operator i and the clauses that it has a term of. So a slot is complete when no operator that is not done has its bit,
-and a clause is finished when none has its clause bit: both are one OR of rows, however many queries there are.
+in operator i and the clauses that it has a term of. So a slot is complete when no operator that is not done has its
+bit, and a clause is finished when none has its clause bit: both are one OR of rows, however many queries there are.
 """
 
 from __future__ import annotations
@@ -34,6 +34,10 @@ Keys = tuple[Expression, ...]
 """What a conjunction of plain ranges is about: one key a range."""
 
 
+MEMORY = 256
+"""Answers about operators that are done which are remembered until queries come or go."""
+
+
 class Ranges(NamedTuple):
     """Conjunctions `lows[i, k] <= keys[k] <= highs[i, k]`."""
 
@@ -61,13 +65,13 @@ class Tables:
         self._functions = functions
         self._home: dict[Expression, int] = {}
         self._vacant: list[int] = []
-        self._installed: list[Conjunction | Keys | None] = []
         self._disjuncts: dict[int, int] = {}
         self._free_places: list[int] = []
         self._places = 0
         self._enabled = slot_set()
         self._fold: tuple[Ints, Words, Ints, Words] | None = None
         self._pending: dict[tuple[bytes, tuple[int, ...]], Words] = {}
+        self._incomplete: dict[bytes, Words] = {}
         self._stale: set[int] = set()
         self._changed = False
 
@@ -76,7 +80,7 @@ class Tables:
         slots: list[int] = []
         for conjunction in disjuncts:
             slot = self.slots.take(sum(len(clause) > 1 for clause in conjunction))
-            self._occupy(np.array([slot]), conjunction)
+            self._occupy(np.array([slot]))
             for target, term in _targets(slot, conjunction):
                 self._add(target, term)
             slots.append(slot)
@@ -91,22 +95,21 @@ class Tables:
         for group, slots in zip(groups, found, strict=True):
             for k, key in enumerate(group.keys):
                 by_key.setdefault(key, []).append((slots, group.lows[:, k], group.highs[:, k]))
-        for group, slots in zip(groups, found, strict=True):
-            self._occupy(slots, group.keys)
+        for slots in found:
+            self._occupy(slots)
         for key, parts in by_key.items():
             operator = self.operators[self._index(key, GroupedFilter)]
             assert isinstance(operator, GroupedFilter)
             operator.add_ranges(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
         return found
 
-    def uninstall(self, slot: int) -> None:
-        """Take the terms of a slot out of the operators, drop operators that are left empty, free the slot."""
-        installed = self._installed[slot]
-        assert installed is not None
-        self._installed[slot] = self.owners[slot] = None
+    def uninstall(self, slot: int, installed: Conjunction | Keys) -> None:
+        """Take the terms of a slot, which are these, out of the operators, drop operators that are left empty, free the
+        slot."""
+        self.owners[slot] = None
         if installed and not isinstance(installed[0], tuple):
             for key in installed:
-                self._remove(Target(slot, ALONE), key)  # type: ignore[arg-type]
+                self._remove(Target(slot, ALONE), key)
         else:
             for target, term in _targets(slot, installed):  # type: ignore[arg-type]
                 self._remove(target, _key(term), term)
@@ -116,8 +119,8 @@ class Tables:
         self._changed = True
 
     def install_sparse(self, keys: Ints, lows: Ints, highs: Ints, rest: Mapping[int, Conjunction]) -> Ints:
-        """Give predicates, each a row of ranges with its anchor first, a place each in the anchored filter; `rest[i]` are
-        the further clauses of the i-th."""
+        """Give predicates, each a row of ranges with its anchor first, a place each in the anchored filter; `rest[i]`
+        are the further clauses of the i-th."""
         places = np.array([self._take_place() for _ in range(len(keys))], np.int64)
         first = np.arange(len(keys) + 1) * keys.shape[1]
         clauses = {int(places[i]): conjunction for i, conjunction in rest.items()}
@@ -129,6 +132,11 @@ class Tables:
         self.anchored.remove(places)
         for place in places.tolist():
             heappush(self._free_places, place)
+
+    def shrink(self) -> None:
+        """Give up the words of slots at the end that have no query."""
+        self._relay()
+        del self.owners[len(self.slots) :]
 
     def refresh(self) -> None:
         """Bring every array that the eddy and the kernels read in step with the tables; a no-op if nothing changed."""
@@ -144,6 +152,7 @@ class Tables:
             self.masks[index] = operator.mask | operator.clause_mask
         self._fold = _moves(self._disjuncts, layout) if self._disjuncts else None
         self._pending.clear()
+        self._incomplete.clear()
         self._stale.clear()
         self._changed = False
 
@@ -154,7 +163,13 @@ class Tables:
 
     def incomplete(self, done: Bools) -> Words:
         """The slots that need more operators than those that are done."""
-        needed: Words = np.bitwise_or.reduce(self.masks[~done], axis=0) & self.layout.live_bits
+        key = done.tobytes()
+        needed = self._incomplete.get(key)
+        if needed is None:
+            if len(self._incomplete) > MEMORY:
+                self._incomplete.clear()
+            needed = np.bitwise_or.reduce(self.masks[~done], axis=0) & self.layout.live_bits
+            self._incomplete[key] = needed
         return needed
 
     def finishing(self, index: int, done: Bools) -> Words:
@@ -168,6 +183,8 @@ class Tables:
         key = (done.tobytes(), order)
         known = self._pending.get(key)
         if known is None:
+            if len(self._pending) > MEMORY:
+                self._pending.clear()
             done, known = done.copy(), np.empty((len(order), self.layout.width), np.uint64)
             for k, index in enumerate(order):
                 done[index] = True
@@ -185,6 +202,16 @@ class Tables:
         index = self._home.get(_key(term))
         return None if index is None else self.operators[index]
 
+    @property
+    def places_taken(self) -> int:
+        """How many predicates are in the anchored filter."""
+        return self._places - len(self._free_places)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the operators of dense lineage."""
+        return self.bits.nbytes + sum(operator.nbytes for operator in self.operators.values())
+
     def operators_in_use(self) -> list[Operator | AnchoredFilter]:
         """All operators, for statistics."""
         return [*self.operators.values(), *([] if self.anchored.empty else [self.anchored])]
@@ -199,16 +226,13 @@ class Tables:
         self._places += 1
         return self._places - 1
 
-    def _occupy(self, slots: Ints, installed: Conjunction | Keys) -> None:
+    def _occupy(self, slots: Ints) -> None:
         """The slots are taken: have a place for them in the lineage, and enable them."""
         self._relay()
         self.errors.make_room(len(self.slots))
         self.errors.counts[slots] = 0
-        missing = len(self.slots) - len(self._installed)
-        self._installed += [None] * missing
-        self.owners += [None] * missing
+        self.owners += [None] * (len(self.slots) - len(self.owners))
         for slot in slots.tolist():
-            self._installed[slot] = installed
             put(self._enabled, slot)
         self._changed = True
 
@@ -263,7 +287,7 @@ class Tables:
 
     def _check(self) -> None:
         """Slots, operators and their bits agree (used by tests)."""
-        installed = [slot for slot, held in enumerate(self._installed) if held is not None]
+        installed = [slot for slot, owner in enumerate(self.owners) if owner is not None]
         assert self._enabled.count() == len(installed) == self.slots.taken
         assert all(self._enabled[slot] for slot in installed)
         assert sorted(self._home.values()) == sorted(self.operators)

@@ -34,7 +34,7 @@ def record(operator: Operator, taken: int, returned: int, nanoseconds: int, had_
     spent = nanoseconds / (taken + VISIT_TUPLES)
     least = min(spent, account.last, account.before_last)
     account.last, account.before_last = spent, account.last
-    if operator.counters.visits >= 2:
+    if operator.counters.visits >= 3:
         account.cost = max(LEAST_COST, account.cost + (least - account.cost) * taken / (taken + account.timed))
         account.timed = min(MEMORY, account.timed + taken)
     account.tickets = max(1.0, MEMORY * account.consumed * operator.predicates)

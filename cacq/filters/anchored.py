@@ -23,10 +23,10 @@ from cacq.kernels import anchors, pair_order, slices
 from cacq.kernels.anchors import FOUND, GENERATION, Generations, Terms
 from cacq.query.normalize import Conjunction
 
-SEARCH, CANDIDATE = 60, 2.0
+SEARCH, CANDIDATE = 50, 7
 """Queries as index, nanoseconds: to search a segment for a row, and to look at a candidate."""
-QUERY, SORTED, SCANNED = 14, 14, 0.1
-"""Batch as index, nanoseconds: for a query, for a value in a sorted column, and for a candidate."""
+START, QUERY, SORTED, SCANNED = 40_000, 26, 14, 0.1
+"""Batch as index, nanoseconds: for a batch, for a query, for a value in a sorted column, and for a candidate."""
 ASSUMED = 0.01
 """The share of anchors that hold a value, before any batch was seen."""
 FEW = 256
@@ -194,14 +194,14 @@ class AnchoredFilter:
     def _by_queries(self, rows: int) -> bool:
         """Whether to take the queries as index for that many rows: the estimate of the cost is less.
 
-        The constants are from `python -m bench.anchored --fit`."""
+        The constants are from `python -m bench.anchored fit`."""
         if self._direction is not Direction.MEASURED:
             return self._direction is Direction.QUERIES
         queries = len(self._levels)
         candidates = (ASSUMED if self._share is None else self._share) * queries
         segments = sum(len(level.segments) for level in self._levels.all)
         by_queries = rows * (segments * SEARCH + candidates * CANDIDATE)
-        by_batch = queries * QUERY + rows * (len(self._levels.compared) * SORTED + candidates * SCANNED)
+        by_batch = START + queries * QUERY + rows * (len(self._levels.compared) * SORTED + candidates * SCANNED)
         return by_queries < by_batch
 
     def _indexed(self, values: Ints, nulls: Bools) -> slices.Index:
@@ -216,10 +216,12 @@ class AnchoredFilter:
 
     def _sorted(self, found: int, rows: int) -> Words:
         pairs = self._out[:found]
-        if len(self._out) > 8 * found + ROOM:
-            self._out = np.empty(2 * found + ROOM, np.uint64)
+        if len(self._out) > 8 * (found + ROOM):
+            self._out = np.empty(2 * (found + ROOM), np.uint64)
         if found <= FEW:
-            return np.sort(pairs)
+            pairs = pairs.copy()
+            pairs.sort()
+            return pairs
         other = np.empty(found, np.uint64)
         return other if pair_order.sort_pairs(pairs, rows, len(self._terms), other) else pairs.copy()
 

@@ -1,11 +1,12 @@
 """Which queries accept which keys, for one grouped filter: rows of bits at checkpoints and single flips in between.
 
 Observations the design rests on. A set of keys is a row of cuts at which membership flips, so all sets together are a
-sorted sequence of flips, and the bits at a key are the bits at any earlier point XOR the flips since. With few cuts every
-cut gets a row (a checkpoint) and a key costs one search. With many, rows are kept for a budget of bytes and the flips
-in between are applied one by one, at most SLAB of them. Both are one structure that is changed in place: a flip toggles its
-bit in all rows behind it, a full slab is split by one more row, a row that says no more than what is before it is given
-back. So adding and taking out cost the same, a few strided writes, and nothing is ever rebuilt in the middle of a flow.
+sorted sequence of flips, and the bits at a key are the bits at any earlier point XOR the flips since. With few cuts
+every cut gets a row (a checkpoint) and a key costs one search. With many, rows are kept for a budget of bytes and the
+flips in between are applied one by one, at most SLAB of them. Both are one structure that is changed in place: a flip
+toggles its bit in all rows behind it, a full slab is split by one more row, a row that says no more than what is before
+it is given back. So adding and taking out cost the same, a few strided writes, and nothing is ever rebuilt in the
+middle of a flow.
 """
 
 from __future__ import annotations
@@ -47,6 +48,12 @@ class Checkpoints:
     def flat(self) -> bool:
         """Whether every cut has a row of its own, so that `locate` says all."""
         return not self._used_slabs
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held besides the rows of bits."""
+        held = (self.rows, self.bounds, self._slabs, self._cuts, self._codes, self._directory)
+        return sum(array.nbytes for array in held)
 
     def locate(self, keys: Ints, valid: Bools, null_row: int, out: Int32s) -> None:
         """The row of the matrix for each key, if `flat`."""

@@ -1,8 +1,9 @@
 """The grouped filter: all predicates on one key, of all queries, in one search.
 
-The key is an attribute or an expression without constants. Each predicate accepts a set of keys; `Checkpoints` holds for
-every key the queries that accept it. A tuple costs one search and one AND of words, however many predicates there are.
-Two more rows of bits stand beside the checkpoints: NULL, and FAILED for tuples on which a user function in the key raised.
+The key is an attribute or an expression without constants. Each predicate accepts a set of keys; `Checkpoints` holds
+for every key the queries that accept it. A tuple costs one search and one AND of words, however many predicates there
+are. Two more rows of bits stand beside the checkpoints: NULL, and FAILED for tuples on which a user function in the key
+raised.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 
 from cacq.data.arrays import NO_NULLS, Bools, Int32s, Ints, Words
 from cacq.data.batch import Batch, Failure
+from cacq.data.bounds import BoundsBySlot
 from cacq.data.column import Column
 from cacq.data.lineage import WORD, Layout, bit
 from cacq.data.types import INT64_MAX, INT64_MIN, Type
@@ -58,8 +60,7 @@ class GroupedFilter(Operator):
         self._null_row: int = null_row
         self._failed_row: int = failed_row
         self._sets: dict[Target, ValueSet] = {}
-        self._lows: Ints = np.empty(0, np.int64)
-        self._highs: Ints = np.empty(0, np.int64)
+        self._bounds = BoundsBySlot()
         self._ranges: Words = np.zeros(0, np.uint64)
         self._range_count = 0
         self._clause_terms = 0
@@ -81,15 +82,18 @@ class GroupedFilter(Operator):
         belongs to a clause."""
         return self._plain and not self._clause_terms and self._checkpoints.flat
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its arrays, without its rows of bits."""
+        return super().nbytes + self._bounds.nbytes + self._checkpoints.nbytes
+
     def refresh(self, layout: Layout) -> None:
         """Columns are only ever added or taken away behind all others, so nothing but the masks has to follow."""
         self._layout = layout
         self.mask = _resized(self.mask, layout.width)
         self.clause_mask = _resized(self.clause_mask, layout.width)
         self._ranges = _resized(self._ranges, layout.live_words)
-        room = layout.live_words * WORD
-        if room != len(self._lows):
-            self._lows, self._highs = _resized(self._lows, room), _resized(self._highs, room)
+        self._bounds.resize(layout.live_words * WORD)
 
     def add(self, target: Target, values: ValueSet) -> None:
         """Install one term; the layout has its slot."""
@@ -104,7 +108,7 @@ class GroupedFilter(Operator):
 
     def add_ranges(self, slots: Ints, lows: Ints, highs: Ints) -> None:
         """Install a term `low <= key <= high` for each slot, standing alone; the layout has the slots."""
-        self._lows[slots], self._highs[slots] = lows, highs
+        self._bounds.put(slots, lows, highs)
         np.bitwise_or.at(self._ranges, slots // WORD, _bits_of(slots))
         np.bitwise_or.at(self.mask, self._layout.columns[slots // WORD], _bits_of(slots))
         self._range_count += len(slots)
@@ -120,13 +124,14 @@ class GroupedFilter(Operator):
         values = self._sets.pop(target, None)
         if values is None:
             slot = target.slot
-            values = of_range(int(self._lows[slot]), int(self._highs[slot]))
+            values = self._range(slot)
             self._ranges[slot // WORD] &= ~bit(slot)
             self._range_count -= 1
         self._count(target, values, -1)
         self._flip(target, values, self._checkpoints.unflip)
 
     def retire(self) -> None:
+        super().retire()
         self._checkpoints.give_back()
         self._bits.give_back(np.array([self._null_row, self._failed_row], np.int32))
 
@@ -225,6 +230,11 @@ class GroupedFilter(Operator):
             return list(values.cuts)  # type: ignore[arg-type]
         return [self._texts.cut(text) for text in values.cuts]  # type: ignore[arg-type]
 
+    def _range(self, slot: int) -> ValueSet:
+        """The plain range of a slot."""
+        lows, highs = self._bounds.get(np.array([slot]))
+        return of_range(int(lows[0]), int(highs[0]))
+
     def _code(self, target: Target) -> int:
         return self._layout.column(*target) * WORD + target.slot % WORD
 
@@ -253,7 +263,7 @@ class GroupedFilter(Operator):
     def _range_flips(self, first: Words, null: Words) -> tuple[Ints, Int32s]:
         """The flips of all plain ranges; `first` gets the bits below every key, `null` those of NULL."""
         slots = np.flatnonzero(np.unpackbits(self._ranges.view(np.uint8), bitorder="little"))
-        lows, highs = self._lows[slots], self._highs[slots]
+        lows, highs = self._bounds.get(slots)
         codes = (self._layout.columns[slots // WORD] * WORD + slots % WORD).astype(np.int32)
         np.bitwise_and.at(null, codes // WORD, ~_bits_of(slots))
         some, below = lows <= highs, lows == INT64_MIN
@@ -267,7 +277,7 @@ class GroupedFilter(Operator):
         self._checkpoints._check()
         terms = dict(self._sets)
         for slot in np.flatnonzero(np.unpackbits(self._ranges.view(np.uint8), bitorder="little")).tolist():
-            terms[Target(slot, ALONE)] = of_range(int(self._lows[slot]), int(self._highs[slot]))
+            terms[Target(slot, ALONE)] = self._range(slot)
         assert len(terms) == self.predicates
         for target, values in terms.items():
             column, clause = self._layout.column(*target), target.clause != ALONE

@@ -67,7 +67,13 @@ class KeyColumns:
         held = self._values.get(key)
         if held is None:
             column = record.column(self._columns[key].name)
-            held = self._values[key] = self._keys(key, column), NO_NULLS if column.valid is None else column.valid
+            if column.type is Type.INT64 or column.type is Type.TIMESTAMP:
+                keys = column.values
+            elif column.type is Type.STRING:
+                keys = self._constants[key].numbers_of(column)
+            else:
+                keys = keys_of(column)
+            held = self._values[key] = keys, NO_NULLS if column.valid is None else column.valid
         return held
 
     def some(self, record: Record, key: int, rows: Ints) -> tuple[Ints, Bools]:

@@ -26,7 +26,8 @@ class Target(NamedTuple):
 
 
 class Places(NamedTuple):
-    """Targets as kernels see them: the column and bit that the truth goes to, and the live column with the query's bit."""
+    """Targets as kernels see them: the column and bit that the truth goes to, and the live column with the query's
+    bit."""
 
     words: Ints
     guards: Ints
@@ -100,8 +101,8 @@ class Operator(ABC):
     """Holds the terms of many queries. After terms came or went, `refresh` comes before `process`.
 
     `mask` has the slots that have a term here, as bits of the live columns; `clause_mask` the clauses that have one, as
-    bits of the clause columns. Both have all columns of the lineage. An operator that `calls_functions` runs the code of
-    users.
+    bits of the clause columns. Both have all columns of the lineage. An operator that `calls_functions` runs the code
+    of users.
     """
 
     kind: str
@@ -147,8 +148,14 @@ class Operator(ABC):
         for counts, layout in twin._errors.noted:
             self._errors.add(counts, layout)
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its arrays, without rows of bits that it shares with others."""
+        return self.mask.nbytes + self.clause_mask.nbytes
+
     def retire(self) -> None:
         """The last term has gone: give back what is shared with other operators."""
+        self.mask = self.clause_mask = np.zeros(0, np.uint64)
 
     def _mark(self, places: Places, layout: Layout) -> None:
         """Set the masks to these places."""

@@ -15,8 +15,8 @@ from cacq.kernels import texts
 
 
 class TextCuts:
-    """Sorted strings. The cut of the i-th is i + 1; a string's rank is how many of them are at or below it, so it is at or
-    behind a cut exactly if its rank is."""
+    """Sorted strings. The cut of the i-th is i + 1; a string's rank is how many of them are at or below it, so it is at
+    or behind a cut exactly if its rank is."""
 
     def __init__(self, known: Iterable[bytes] = ()) -> None:
         self._texts = sorted(set(known))

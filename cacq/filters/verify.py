@@ -153,8 +153,8 @@ class Verifier:
 
     def remove(self, place: int) -> int:
         """Forget the clauses of a place; how many terms it had. When most are forgotten their memory is given back."""
-        forgotten = self._conjunctions.pop(place, ())
-        if not forgotten:
+        forgotten = self._conjunctions.pop(place, None)
+        if forgotten is None:
             return 0
         self._numbers[place] = -1
         self.errors[place] = 0

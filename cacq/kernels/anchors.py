@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from cacq.data.arrays import Bools, Int32s, Ints, Words
+from cacq.data.arrays import Bools, Int32s, Ints, Octets, Words
 from cacq.data.types import INT64_MIN
 from cacq.kernels.compiled import kernel
 
@@ -97,41 +97,75 @@ def lay_out(places: Ints, terms: Terms, generations: Generations, bounds: Ints, 
 
 
 @kernel
-def _append(source: Level, i: int, generations: Generations, state: Ints, out: Level, uses: Ints) -> None:
-    """Copy entry i to the end of `out` if it is alive."""
-    stamp = np.int64(source.marks[i, STAMP])
-    if stamp & GENERATION != np.int64(generations[source.marks[i, PLACE]]):
-        state[DROPPED] += 1
-        return
-    o, s = state[ENTRIES], state[SEGMENTS]
-    for c in range(4):
-        out.bounds[o, c] = source.bounds[i, c]
-        out.marks[o, c] = source.marks[i, c]
-    home = np.int64(source.marks[i, HOME])
-    if s == 0 or out.segments[s - 1, 0] != home:
-        out.segments[s, 0], out.segments[s, 1] = home, o
-        s += 1
-        state[SEGMENTS] = s
-    out.segments[s - 1, 2] = o + 1
-    high = source.bounds[i, HIGH]
-    if o & ((1 << BLOCK_BITS) - 1) == 0 or high > out.ceilings[o >> BLOCK_BITS]:
-        out.ceilings[o >> BLOCK_BITS] = high
-    uses[0, home >> CLASS_BITS] += 1
-    if stamp >> GENERATION_BITS >= 0:
-        uses[0, stamp >> GENERATION_BITS] += 1
-    extra = source.marks[i, EXTRA]
-    if extra >= 0:
-        out.marks[o, EXTRA] = state[EXTRAS]
-        while True:
-            e = state[EXTRAS]
-            for c in range(3):
-                out.extras[e, c] = source.extras[extra, c]
-            state[EXTRAS] += 1
-            if source.extras[extra, 0] < 0:
-                break
-            uses[1, source.extras[extra, 0]] += 1
-            extra += 1
-    state[ENTRIES] += 1
+def _choose(left: Level, right: Level, generations: Generations, state: Ints, out: Octets) -> None:
+    """Which entries come next, as many as `out` holds: 0 is one from the left, 1 from the right; 2 more if dead."""
+    left_bounds, left_marks, right_bounds, right_marks = left.bounds, left.marks, right.bounds, right.marks
+    i, j, chosen = state[LEFT], state[RIGHT], 0
+    while chosen < len(out) and (i < len(left_marks) or j < len(right_marks)):
+        if i == len(left_marks) or j == len(right_marks):
+            later = i == len(left_marks)
+        elif left_marks[i, HOME] != right_marks[j, HOME]:
+            later = left_marks[i, HOME] > right_marks[j, HOME]
+        elif left_bounds[i, LOW] != right_bounds[j, LOW]:
+            later = left_bounds[i, LOW] > right_bounds[j, LOW]
+        else:
+            later = left_bounds[i, HIGH] > right_bounds[j, HIGH]
+        if later:
+            stamp, place = right_marks[j, STAMP], right_marks[j, PLACE]
+            j += 1
+        else:
+            stamp, place = left_marks[i, STAMP], left_marks[i, PLACE]
+            i += 1
+        dead = np.int64(stamp) & GENERATION != np.int64(generations[place])
+        out[chosen] = np.int64(later) + 2 * np.int64(dead)
+        chosen += 1
+    state[LEFT], state[RIGHT] = i, j
+
+
+@kernel
+def _copy(source: Level, i: int, side: int, chosen: Octets, out: Level, state: Ints) -> None:
+    """Copy the chosen entries of one side, the first of which is i, to their places behind the entries of `out`."""
+    bounds, marks, extras = source.bounds, source.marks, source.extras
+    out_bounds, out_marks, out_extras = out.bounds, out.marks, out.extras
+    o, e = state[ENTRIES], state[EXTRAS]
+    for k in range(len(chosen)):
+        if chosen[k] == side:
+            for c in range(4):
+                out_bounds[o, c] = bounds[i, c]
+                out_marks[o, c] = marks[i, c]
+            extra = marks[i, EXTRA]
+            if extra >= 0:
+                out_marks[o, EXTRA] = e
+                going_on = True
+                while going_on:
+                    for c in range(3):
+                        out_extras[e, c] = extras[extra, c]
+                    going_on = extras[extra, 0] >= 0
+                    extra += 1
+                    e += 1
+        i += chosen[k] & 1 == side
+        o += chosen[k] < 2
+    state[EXTRAS] = e
+
+
+@kernel
+def _describe(out: Level, start: int, stop: int, state: Ints, uses: Ints) -> None:
+    """Bring segments, ceilings and uses in step with the entries `[start, stop)`, which are new."""
+    bounds, marks, segments, ceilings = out.bounds, out.marks, out.segments, out.ceilings
+    s = state[SEGMENTS]
+    for o in range(start, stop):
+        home, high = np.int64(marks[o, HOME]), bounds[o, HIGH]
+        if s == 0 or segments[s - 1, 0] != home:
+            segments[s, 0], segments[s, 1] = home, o
+            s += 1
+        segments[s - 1, 2] = o + 1
+        if o & ((1 << BLOCK_BITS) - 1) == 0 or high > ceilings[o >> BLOCK_BITS]:
+            ceilings[o >> BLOCK_BITS] = high
+        uses[0, home >> CLASS_BITS] += 1
+        check = np.int64(marks[o, STAMP]) >> GENERATION_BITS
+        if check >= 0:
+            uses[0, check] += 1
+    state[SEGMENTS] = s
 
 
 @kernel
@@ -143,27 +177,19 @@ def merge(
     `state` is zero at first and says how far the merge has come. `uses` counts the live ranges on each key: in row 0
     those beside an anchor and the anchors, in row 1 the extras.
     """
-    i, j = state[LEFT], state[RIGHT]
-    while budget > 0 and (i < len(left.marks) or j < len(right.marks)):
-        budget -= 1
-        if j >= len(right.marks):
-            ahead = True
-        elif i >= len(left.marks):
-            ahead = False
-        elif left.marks[i, HOME] != right.marks[j, HOME]:
-            ahead = left.marks[i, HOME] < right.marks[j, HOME]
-        elif left.bounds[i, LOW] != right.bounds[j, LOW]:
-            ahead = left.bounds[i, LOW] < right.bounds[j, LOW]
-        else:
-            ahead = left.bounds[i, HIGH] <= right.bounds[j, HIGH]
-        if ahead:
-            _append(left, i, generations, state, out, uses)
-            i += 1
-        else:
-            _append(right, j, generations, state, out, uses)
-            j += 1
-    state[LEFT], state[RIGHT] = i, j
-    return bool(i == len(left.marks) and j == len(right.marks))
+    i, j, entries, extras = state[LEFT], state[RIGHT], state[ENTRIES], state[EXTRAS]
+    chosen = np.empty(min(budget, len(left.marks) - i + len(right.marks) - j), np.uint8)
+    _choose(left, right, generations, state, chosen)
+    _copy(left, i, 0, chosen, out, state)
+    _copy(right, j, 1, chosen, out, state)
+    for k in range(len(chosen)):
+        state[ENTRIES] += chosen[k] < 2
+        state[DROPPED] += chosen[k] >= 2
+    _describe(out, entries, state[ENTRIES], state, uses)
+    for e in range(extras, state[EXTRAS]):
+        if out.extras[e, 0] >= 0:
+            uses[1, out.extras[e, 0]] += 1
+    return bool(state[LEFT] == len(left.marks) and state[RIGHT] == len(right.marks))
 
 
 @kernel
@@ -226,8 +252,11 @@ def stab(
                     candidates += 1
                     stamp, place = int(marks[entry, STAMP]), marks[entry, PLACE]
                     check, low, high = stamp >> GENERATION_BITS, bounds[entry, OTHER_LOW], bounds[entry, OTHER_HIGH]
+                    # One branch for all three: one on a single side of the range is mispredicted half of the time.
+                    other = values[max(check, 0), row]
                     if (
-                        (check < 0 or _inside(values, nulls, check, row, low, high))
+                        ((check < 0) | ((low <= other) & (other <= high)))
+                        and not (check >= 0 and len(nulls) > 0 and nulls[check, row])
                         and stamp & GENERATION == np.int64(generations[place])
                         and _extras_hold(extras, int(marks[entry, EXTRA]), values, nulls, row)
                     ):

@@ -1,8 +1,9 @@
 """The bits of all queries as a function of an ordered key: rows of bits at checkpoints, single flips in between.
 
-Block 0 begins below every key, block b + 1 begins at `bounds[b]`. `rows[b]` is the row of the matrix that holds the bits
-at the beginning of block b. A *flip* changes one bit from its cut on. The flips inside block b, those that lie between
-checkpoints, stand in slab `slabs[b]` (-1: there are none), ascending by cut. A flip's code is 64 x column + bit.
+Block 0 begins below every key, block b + 1 begins at `bounds[b]`. `rows[b]` is the row of the matrix that holds the
+bits at the beginning of block b. A *flip* changes one bit from its cut on. The flips inside block b, those that lie
+between checkpoints, stand in slab `slabs[b]` (-1: there are none), ascending by cut. A flip's code is 64 x column +
+bit.
 """
 
 from __future__ import annotations

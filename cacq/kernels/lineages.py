@@ -1,5 +1,6 @@
-"""Dense lineage: a matrix of words, a row for each tuple, a column of live bits for each 64 query slots and columns of open
-clauses behind them (data/lineage.py). A filter's row of bits has 1 wherever nothing changes, so narrowing is AND."""
+"""Dense lineage: a matrix of words, a row for each tuple, a column of live bits for each 64 query slots and columns of
+open clauses behind them (data/lineage.py). A filter's row of bits has 1 wherever nothing changes, so narrowing is
+AND."""
 
 from __future__ import annotations
 
@@ -26,8 +27,8 @@ def narrow_all(
 ) -> None:
     """Several filters one after another, each tuple only as far as it must go: filter k ANDs row `rows[k, i]`.
 
-    Where `checks[k]`, a tuple that no query of `pending[k]`, those who need a filter behind it, still wants stops there.
-    counts[k] grows by the tuples that stopped at filter k, and by how many of them are alive.
+    Where `checks[k]`, a tuple that no query of `pending[k]`, those who need a filter behind it, still wants stops
+    there. counts[k] grows by the tuples that stopped at filter k, and by how many of them are alive.
     """
     width, filters = lineage.shape[1], rows.shape[0]
     for i in range(lineage.shape[0]):

@@ -60,7 +60,8 @@ def tally(lineage: Words, rows: Ints, mask: Words, counts: Ints) -> None:
 def tally_terms(
     lineage: Words, first: Ints, guards: Ints, bits: Words, rows: Ints, predicates: Ints, counts: Ints
 ) -> None:
-    """Add one to `counts[64 * column + bit]` for each pair and each query of its predicate that still wants the tuple."""
+    """Add one to `counts[64 * column + bit]` for each pair and each query of its predicate that still wants the
+    tuple."""
     for k in range(len(rows)):
         for t in range(first[predicates[k]], first[predicates[k] + 1]):
             if lineage[rows[k], guards[t]] & bits[t] != ZERO:

@@ -8,8 +8,7 @@ writes their numbers, `gather_...` their values; both ascending, and they return
 - scanned: (rows x queries) bits, the key is the query's bit
 - paired: sorted pairs `place << 32 | row`, the key is the query's place
 
-Slices are taken before a loop so that its indices cannot be negative: the check that wraps them round costs as much
-as the rest of the loop.
+Indices are unsigned in the inner loop: numba's check for negative ones costs as much as the rest of it.
 """
 
 from __future__ import annotations
@@ -51,26 +50,24 @@ def fill_turned(held: Words, key: int, start: int, stop: int, base: int, out: In
     bits, found = held[key], 0
     for w in range(start // 64, (stop + 63) // 64):
         rest, at = _between(bits[w], w * 64, start, stop), base + w * 64
-        wanted, mine = popcount(rest), out[found:]
-        for k in range(wanted):
-            mine[k] = at + trailing_zeros(rest)
+        while rest != ZERO:
+            out[found] = at + trailing_zeros(rest)
             rest &= rest - ONE
-        found += wanted
+            found += 1
     return found
 
 
 @kernel
 def gather_turned(held: Words, key: int, start: int, stop: int, base: int, values: Array, out: Array) -> int:
     """Their values."""
-    bits, found = held[key], 0
+    bits, found = held[key], ZERO
     for w in range(start // 64, (stop + 63) // 64):
-        rest, theirs = _between(bits[w], w * 64, start, stop), values[base + w * 64 :]
-        wanted, mine = popcount(rest), out[found:]
-        for k in range(wanted):
-            mine[k] = theirs[trailing_zeros(rest)]
+        rest, at = _between(bits[w], w * 64, start, stop), np.uint64(base + w * 64)
+        while rest != ZERO:
+            out[found] = values[at + np.uint64(trailing_zeros(rest))]
             rest &= rest - ONE
-        found += wanted
-    return found
+            found += ONE
+    return int(found)
 
 
 @kernel

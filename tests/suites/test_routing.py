@@ -48,7 +48,7 @@ ROUTINGS = {
     "backwards": lambda: {"policy": Backwards()},
     "alternating": lambda: {"policy": Alternating()},
     "loneliest": lambda: {"policy": Loneliest()},
-    "loneliest, functions in a pool": lambda: {"policy": Loneliest(), "function_workers": 2},
+    "loneliest, functions in a pool": lambda: {"policy": Loneliest(), "function_workers": 1},
 }
 
 
