@@ -20,7 +20,7 @@ from cacq.filters.keys import KeyColumns
 from cacq.query import ast
 from cacq.testing import ManualClock
 from tests.oracle.compare import read
-from tests.restless import make_restless
+from tests.restless import ROWS, make_restless
 
 SCHEMA = {"a": "int64", "b": "int64", "c": "int64", "s": "string"}
 WATCHED = (
@@ -240,8 +240,28 @@ def test_the_last_few_become_dense_again(monkeypatch: pytest.MonkeyPatch) -> Non
         twins.check(name)
 
 
-def test_a_place_that_had_value_errors_is_handed_on_without_them() -> None:
-    engine = cacq.Engine(lineage="sparse")
+def test_two_predicates_that_change_places_at_one_record_keep_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One leaves its slot and the other takes it before the same record, which is full of rows of the other."""
+    make_restless(monkeypatch)
+    monkeypatch.setattr(sample, "LOOKS", 1)
+    twins, changed = Twins(), 0
+    twins.register_many({"low": "SELECT a FROM S WHERE a BETWEEN 0 AND 9", **dict(enumerate(CROWD[:6]))})
+    twins.register("high", "SELECT a FROM S WHERE a BETWEEN 100 AND 109")
+    for number in range(60):
+        left = twins.queries["low"][0]._standing.slots, twins.queries["high"][0]._standing.slots
+        first = 0 if number // 6 % 2 else 100
+        twins.push([{"a": first + k % 10, "b": 1, "c": 1, "s": ""} for k in range(ROWS + 8)])
+        taken = twins.queries["low"][0]._standing.slots, twins.queries["high"][0]._standing.slots
+        changed += left[0] == taken[1] != left[1]
+        changed += left[1] == taken[0] != left[0]
+    assert changed > 4
+    for name in ("low", "high"):
+        twins.check(name)
+
+
+@pytest.mark.parametrize("lineage", ["dense", "sparse"])
+def test_a_place_that_had_value_errors_is_handed_on_without_them(lineage: str) -> None:
+    engine = cacq.Engine(lineage=lineage)
     engine.create_stream("S", SCHEMA)
     failing = engine.register("SELECT a FROM S WHERE a = 1 AND b / c > 2")
     engine.push("S", [{"a": 1, "b": 1, "c": 0, "s": ""}])
@@ -267,6 +287,16 @@ def test_a_cancelled_query_that_has_read_everything_stays_silent() -> None:
         engine.push("S", rows)
     assert len(heir.poll()) == 12, "it reads, so segments are merged"
     assert len(query.poll()) == 0 and query.results == 1
+
+
+def test_a_passage_visits_each_filter_once() -> None:
+    engine = cacq.Engine(policy="fixed", lineage="dense")
+    engine.create_stream("S", SCHEMA)
+    query = engine.register("SELECT a FROM S WHERE a > 0 AND b > 0 AND c > 0")
+    engine.push("S", [{"a": 1, "b": 1, "c": 1, "s": ""}] * 10)
+    operators = engine._streams["S"].tables.operators_in_use()
+    assert [(each.counters.visits, each.counters.tuples_in) for each in operators] == [(1, 10)] * 3
+    assert query.results == 10
 
 
 def test_an_empty_push_has_nothing_to_sample() -> None:
