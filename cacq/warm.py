@@ -14,8 +14,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from cacq.data.lineage import WORD
 from cacq.engine import Engine
 from cacq.errors import ResultsLost
+from cacq.filters.bit_rows import BitRows
+from cacq.filters.checkpoints import Checkpoints
 from cacq.kernels.compiled import INTERPRETED, reporting
 
 Progress = Callable[[int, int, str], object]
@@ -24,6 +27,11 @@ LINEAGES = ("dense", "sparse")
 """Every form of lineage that an engine can be told to use."""
 SIZES = (3, 200)
 """Rows of a push: results of up to 64 rows are read in another way than more."""
+MANY_ROWS, RETAINED = 1000, 100_000
+"""Rows of a push whose results are turned when they are read, and bytes that hold about three of them."""
+CROWD, CUTS = 40, 200
+"""Predicates on one key that are more than a filter takes in one by one, and cuts that are more than it has rows
+for."""
 SCHEMA = {
     "n": "int64", "i": "int64", "j": "int64", "f": "float64", "g": "float64", "s": "string", "r": "string",
     "b": "bool", "t": "timestamp", "u": "timestamp", "ts": "timestamp",
@@ -53,7 +61,10 @@ def warm_up(progress: Progress | None = None) -> None:
         given = [form for rows in SIZES for form in forms(rows)]
         for lineage in LINEAGES:
             run_queries(Engine(policy="fixed", clock=lambda: 0, lineage=lineage), given)
-            drop_results(Engine(policy="fixed", clock=lambda: 0, lineage=lineage, retain_bytes=0))
+            for retain_bytes in (0, RETAINED):
+                engine = Engine(policy="fixed", clock=lambda: 0, lineage=lineage, retain_bytes=retain_bytes)
+                drop_results(engine)
+        change_checkpoints()
 
 
 def run_queries(engine: Engine, given: Sequence[object]) -> None:
@@ -61,7 +72,10 @@ def run_queries(engine: Engine, given: Sequence[object]) -> None:
     for stream, condition in (("whole", ""), ("parts", "n = 0 AND ")):
         engine.create_stream(stream, SCHEMA, timestamp="ts")
         queries = engine.register_many(f"SELECT i FROM {stream} WHERE {condition}({each})" for each in PREDICATES)
-        queries.append(engine.register(f"SELECT {EVERYTHING} FROM {stream}"))
+        queries += engine.register_many(f"SELECT s, i FROM {stream} WHERE i < {k}" for k in range(CROWD))
+        queries += engine.register_many(
+            [f"SELECT s FROM {stream} WHERE s = 'x1'", f"SELECT {EVERYTHING} FROM {stream}"]
+        )
         for data in given:
             engine.push(stream, data)
             queries[-1].poll()
@@ -72,11 +86,22 @@ def run_queries(engine: Engine, given: Sequence[object]) -> None:
         engine.push(stream, given[0])
 
 
+def change_checkpoints() -> None:
+    """A filter that has more cuts than rows for them; no engine has so many queries in a workload of this size."""
+    bits = BitRows()
+    bits.widen(1)
+    checkpoints = Checkpoints(bits, budget=0)
+    for change in (checkpoints.flip, checkpoints.unflip):
+        for cut in range(CUTS):
+            change(cut, cut % WORD)
+        checkpoints.bits_at(1)
+
+
 def drop_results(engine: Engine) -> None:
-    """Results that go before they are read are counted."""
+    """Results that go before they are read, and after, are counted."""
     engine.create_stream("dropped", SCHEMA, timestamp="ts")
     queries = engine.register_many(["SELECT i FROM dropped", "SELECT i FROM dropped WHERE i > 1"])
-    for rows in SIZES:
+    for rows in (*SIZES, *(MANY_ROWS,) * 4):
         engine.push("dropped", next(forms(rows)))
         for query in queries:
             with suppress(ResultsLost):

@@ -51,7 +51,7 @@ CALLS: dict[str, Callable[[cacq.Engine], Any]] = {
     "a seed that is a list": lambda e: cacq.Engine(seed=[]),
     "a negative budget": lambda e: cacq.Engine(retain_bytes=-1),
     "a memory limit, which comes later": lambda e: cacq.Engine(memory_bytes=1 << 30),
-    "sparse lineage, which comes later": lambda e: cacq.Engine(lineage="sparse"),
+    "a lineage that does not exist": lambda e: cacq.Engine(lineage="thin"),
     "a clock that is a number": lambda e: cacq.Engine(clock=5),
     "the snapshot of an unbounded query": lambda e: e.register("SELECT a FROM S").snapshot(),
 }
