@@ -20,9 +20,9 @@ SAMPLED = 128
 """Tuples from which on a slice of a batch tries an operator that is not known yet."""
 SLICE = 8
 """A slice is one part of so many."""
-SLICED_BATCHES = 8
-"""Of so many large batches one gives a slice, so 1 tuple in 64 explores. Most of what a slice costs are its own visits:
-smaller slices of every batch cost more and teach no more."""
+SLICED_BATCHES = 16
+"""Of so many large batches one gives a slice, so 1 tuple in 128 explores. Most of what a slice costs are its own
+visits: smaller slices of every batch cost more and teach no more."""
 SMALL_BATCHES = 32
 """Of so many small batches one explores."""
 
