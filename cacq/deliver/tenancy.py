@@ -45,13 +45,15 @@ class Farewell:
         self.dense: Ints = np.zeros(dense, np.int64)
         self.sparse: Ints = np.zeros(sparse, np.int64)
         self._waiting = segment.lineage()
+        self._credit = 0
 
     def count(self, nbytes: int | None = None) -> None:
-        """Count on, about so many bytes of lineage; or all that is left."""
-        while self._waiting and (nbytes is None or nbytes > 0):
+        """Count on, so many bytes of lineage more than so far on average; or all that is left."""
+        self._credit += nbytes or 0
+        while self._waiting and (nbytes is None or self._credit >= self._waiting[-1].nbytes):
             part = self._waiting.pop()
             part.add_counts(self.dense if isinstance(part, Block) else self.sparse)
-            nbytes = None if nbytes is None else nbytes - part.nbytes
+            self._credit -= part.nbytes
 
 
 class Sums:
